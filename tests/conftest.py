@@ -1,0 +1,57 @@
+"""What every test may ask for: repeatable random numbers and a browser."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+import torch
+from browser import WHAT_TO_DO, find
+from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+# The same examples in every run: a red test is red again on the next machine.
+settings.register_profile("book", derandomize=True, deadline=None, database=None)
+settings.load_profile("book")
+
+# Two workers on two cores: more threads only wait for one another.
+torch.set_num_threads(1)
+
+QUIET = [
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(autouse=True)
+def _seed() -> None:
+    torch.manual_seed(0)
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """The path of the browser; a machine without one fails, it does not skip."""
+    path = find()
+    if path is None:
+        pytest.fail(WHAT_TO_DO)
+    return path
+
+
+@pytest.fixture(scope="session")
+def browser(chromium: str) -> Iterator[Browser]:
+    """One headless Chromium for the session; each test opens its own context or page."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(
+            executable_path=chromium, chromium_sandbox=False, args=QUIET
+        )
+        yield running
+        running.close()
