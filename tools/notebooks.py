@@ -114,39 +114,40 @@ def written(notebook: Notebook) -> str:
     return json.dumps(notebook, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 
-def execute(path: Path) -> float:
-    """Run one notebook in its own folder, write it back in the normal form; return the seconds."""
-    # Imported here: the check needs no Jupyter, and the workers are told which kernel to use first.
-    os.environ.update(RUN_ENV)
-    os.environ.pop("JUPYTER_PATH", None)
+def executed(path: Path) -> Notebook:
+    """Run one notebook in its own folder, as the environment stands; return its normal form."""
+    # Imported here: the check needs no Jupyter, and the workers set the environment first.
     import nbformat
     from nbclient import NotebookClient
 
-    start = time.perf_counter()
     notebook = nbformat.read(path, as_version=4)
-    for cell in notebook.cells:
-        cell.setdefault("id", "new")
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
         kernel_name=KERNEL["name"],
         resources={"metadata": {"path": str(path.parent)}},
         record_timing=False,
-        allow_errors=False,
     )
     command = client.create_kernel_manager().format_kernel_cmd()
     if Path(command[0]).parent.resolve() != Path(sys.executable).parent.resolve():
         raise RuntimeError(f"the kernel python3 runs {command[0]}, not {sys.executable}")
     client.execute()
-    normal = normalise(json.loads(nbformat.writes(notebook)), path.stem)
-    path.write_text(written(normal), encoding="utf-8")
+    return normalise(json.loads(nbformat.writes(notebook)), path.stem)
+
+
+def rewrite(path: Path) -> float:
+    """Run one notebook and write it back; return the seconds that took."""
+    os.environ.update(RUN_ENV)
+    os.environ.pop("JUPYTER_PATH", None)
+    start = time.perf_counter()
+    path.write_text(written(executed(path)), encoding="utf-8")
     return time.perf_counter() - start
 
 
 def run(paths: list[Path]) -> int:
     failed = 0
     with ProcessPoolExecutor(WORKERS) as pool:
-        jobs = {pool.submit(execute, path): path for path in paths}
+        jobs = {pool.submit(rewrite, path): path for path in paths}
         for done, job in enumerate(as_completed(jobs), 1):
             name = spoken(jobs[job])
             try:

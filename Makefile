@@ -1,0 +1,56 @@
+# make book · make serve · make lab · make test · make bench        (make alone lists them)
+#
+# The recipes name nothing but relative paths, so a folder may be called what it likes.
+SHELL := /bin/sh
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+
+python := .venv/bin/python
+# The environment's own packages and kernel, whatever else a person has installed; UTF-8 everywhere.
+export PYTHONNOUSERSITE := 1
+export PYTHONUTF8 := 1
+export JUPYTER_PREFER_ENV_PATH := 1
+unexport PYTHONPATH
+unexport PYTHONHOME
+unexport JUPYTER_PATH
+
+.PHONY: help environment book serve lab notebooks test bench clean
+
+help:
+	@echo 'make book       set up, run every notebook, build the pages'
+	@echo 'make serve      the same, then show them on this machine (127.0.0.1)'
+	@echo 'make lab        open the notebooks in JupyterLab'
+	@echo 'make test       everything that must hold; PART="unit style" runs some parts only'
+	@echo 'make bench      measurements, side by side'
+	@echo 'make notebooks  run the notebooks and write their outputs into the files'
+	@echo 'make clean      remove the environment and everything built'
+
+# .venv, made by the first Python found that is new and old enough.
+environment:
+	@for python in $(PYTHON) python3 python3.13 python3.12 python3.11; do \
+	  "$$python" -c 'import sys; sys.exit(not (3, 11) <= sys.version_info[:2] <= (3, 13))' \
+	    2>/dev/null && exec "$$python" tools/environment.py; \
+	done; \
+	echo 'set-up failed: Python 3.11, 3.12 or 3.13 is needed (say which: make PYTHON=/path/to/python)' >&2; \
+	exit 1
+
+book: environment
+	@$(python) tools/book.py
+
+serve: book
+	@$(python) tools/serve.py
+
+lab: environment
+	@$(python) -m jupyterlab --ServerApp.ip=127.0.0.1 --notebook-dir=book
+
+notebooks: environment
+	@$(python) tools/notebooks.py run
+
+test: environment
+	@$(python) tools/suite.py $(PART)
+
+bench: environment
+	@$(python) benchmarks/fused.py
+
+clean:
+	rm -rf .venv _build .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,69 @@
+"""Run the book's notebooks and build its pages into `_build/html`.
+
+    .venv/bin/python tools/book.py
+
+Jupyter Book stores the runs and repeats only what changed; book/_ext/execution.py drops them when
+the library has changed. Sphinx for its part does not see that the extensions have: then the pages
+are read anew, from the stored runs.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import time
+
+from environment import ROOT, lock
+from notebooks import RUN_ENV
+
+BUILD = ROOT / "_build"
+HTML = BUILD / "html"
+PAGES_READ = BUILD / ".doctrees"
+LOOK = BUILD / "look.sha256"
+COMMAND = ("-m", "jupyter_book", "build", ".", "-W", "-n", "--keep-going")
+
+
+def look() -> str:
+    """One number for everything that decides how a page looks, its text left aside."""
+    folders = ("book/_ext", "book/_templates", "book/assets")
+    files = [path for folder in folders for path in (ROOT / folder).rglob("*") if path.is_file()]
+    files = [path for path in files if "__pycache__" not in path.parts]
+    total = hashlib.sha256()
+    for path in sorted([*files, *ROOT.glob("_*.yml"), ROOT / "requirements.txt"]):
+        total.update(path.relative_to(ROOT).as_posix().encode() + b"\0" + path.read_bytes())
+    return total.hexdigest()
+
+
+def build() -> int:
+    now = look()
+    if not LOOK.exists() or LOOK.read_text() != now:
+        shutil.rmtree(PAGES_READ, ignore_errors=True)
+    environment = os.environ | RUN_ENV | {"PYTHONUNBUFFERED": "1"}
+    code = subprocess.run(
+        [sys.executable, *COMMAND], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL
+    ).returncode
+    if code:
+        # A page that was read with a warning would pass in silence the next time.
+        shutil.rmtree(PAGES_READ, ignore_errors=True)
+    LOOK.write_text(now)
+    return code
+
+
+def main() -> int:
+    start = time.monotonic()
+    BUILD.mkdir(exist_ok=True)
+    with lock(BUILD, "building the book"):
+        code = build()
+    if code:
+        print("the book was not built: see above", file=sys.stderr)
+        return code
+    page = HTML / "index.html"
+    print(f"built in {time.monotonic() - start:.0f} s; open it: {page.as_uri()}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
