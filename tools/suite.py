@@ -29,7 +29,8 @@ NBVAL = (
     *("--nbval", "--nbval-current-env", "--nbval-cell-timeout", "120"),
     *("--nbval-sanitize-with", "tests/nbval.cfg", "book"),
 )
-UNIT = ("tests", "-m", "not browser and not planted")
+PLAYERS = (*PYTEST, "tests/test_notebooks.py", "-m", "executes")
+UNIT = ("tests", "-m", "not browser and not executes and not planted")
 OTHER_CPU = {"ATEN_CPU_CAPABILITY": "avx2"}
 
 
@@ -59,7 +60,6 @@ PARTS = [
             (sys.executable, "-m", "ruff", "check", "."),
             (sys.executable, "-m", "ruff", "format", "--check", "."),
             (sys.executable, "-m", "mypy"),
-            (sys.executable, "tools/notebooks.py", "check"),
         ],
     ),
     Part("unit", [(*PYTEST, *UNIT)]),
@@ -67,8 +67,8 @@ PARTS = [
         "shapes",
         [(*PYTEST, *UNIT, "--jaxtyping-packages=attnlib,beartype.beartype")],
     ),
-    Part("notebooks", [NBVAL], RUN_ENV),
-    Part("notebooks-avx2", [NBVAL], RUN_ENV | OTHER_CPU, ("MKL_CBWR",), no_avx2),
+    Part("notebooks", [NBVAL, PLAYERS], RUN_ENV),
+    Part("notebooks-avx2", [NBVAL, PLAYERS], RUN_ENV | OTHER_CPU, ("MKL_CBWR",), no_avx2),
     Part("book", [(sys.executable, "tools/book.py")]),
     Part("pages", [(*PYTEST, "--dist", "loadfile", "tests", "-m", "browser")]),
     Part("planted", [(*PYTEST, "tests", "-m", "planted")]),

@@ -1,0 +1,142 @@
+"""The committed notebooks are in the normal form, and their players show what a run gives."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import notebooks
+import pytest
+
+NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?|-?\d+e[+-]?\d+")
+PLAYER = '<div class="attn-player"'
+BOOK = notebooks.notebooks()
+
+
+def named(path: Path) -> str:
+    return path.stem
+
+
+def html(notebook: dict[str, Any]) -> Iterator[str]:
+    """Every player's HTML, in the order of the cells."""
+    for cell in notebook["cells"]:
+        for output in cell.get("outputs", []):
+            text = "".join(output.get("data", {}).get("text/html", []))
+            if PLAYER in text:
+                yield text
+
+
+def differences(committed: str, fresh: str) -> Iterator[str]:
+    """Where two texts differ in their words, or in a number by more than 1e-5."""
+    if NUMBER.sub("#", committed) != NUMBER.sub("#", fresh):
+        yield "the texts around the numbers differ"
+        return
+    numbers = zip(NUMBER.finditer(committed), NUMBER.finditer(fresh), strict=True)
+    for one, other in numbers:
+        if not math.isclose(float(one[0]), float(other[0]), rel_tol=1e-5, abs_tol=1e-5):
+            yield f"{one[0]} is committed, {other[0]} comes out"
+
+
+def test_the_book_has_notebooks() -> None:
+    assert BOOK, "the other tests of this file would compare nothing"
+
+
+@pytest.mark.parametrize("path", BOOK, ids=named)
+def test_committed_notebook_is_in_the_normal_form(path: Path) -> None:
+    assert notebooks.faults(path) == []
+
+
+PLAYED = [path for path in BOOK if PLAYER in path.read_text().replace('\\"', '"')]
+
+
+@pytest.mark.executes
+@pytest.mark.parametrize("path", PLAYED, ids=named)
+def test_players_show_what_a_fresh_run_gives(path: Path) -> None:
+    committed = list(html(json.loads(path.read_text())))
+    fresh = list(html(notebooks.executed(path)))
+    assert len(fresh) == len(committed) > 0
+    for ours, theirs in zip(committed, fresh, strict=True):
+        assert list(differences(ours, theirs)) == []
+
+
+def test_differences_sees_words_and_numbers() -> None:
+    assert list(differences("S = 3: 0.500000", "S = 3: 0.500001")) == []
+    assert list(differences("0.5 1e-09", "0.5 -2e-09")) == []
+    assert list(differences("0.5", "0.5001")) == ["0.5 is committed, 0.5001 comes out"]
+    assert list(differences("S = 3: 0.5", "S = 4: 0.5")) == ["the texts around the numbers differ"]
+
+
+def a_notebook() -> dict[str, Any]:
+    """A small notebook in the normal form, as it would lie in a file named `small.ipynb`."""
+    code = {
+        "cell_type": "code",
+        "execution_count": 1,
+        "metadata": {"tags": ["hide-input"]},
+        "outputs": [{"output_type": "stream", "name": "stdout", "text": ["1\n"]}],
+        "source": ["print(1)"],
+    }
+    prose = {"cell_type": "markdown", "metadata": {}, "source": ["# Title"]}
+    raw = {"cells": [prose, code], "metadata": {}, "nbformat": 4, "nbformat_minor": 5}
+    return notebooks.normalise(raw, "small")
+
+
+def faults_after(notebook: dict[str, Any], folder: Path) -> list[str]:
+    path = folder / "small.ipynb"
+    path.write_text(notebooks.written(notebook))
+    return notebooks.faults(path)
+
+
+def test_the_normal_form_has_no_fault_and_is_its_own_normal_form(tmp_path: Path) -> None:
+    assert faults_after(a_notebook(), tmp_path) == []
+    assert notebooks.normalise(a_notebook(), "small") == a_notebook()
+
+
+VIEW = {
+    "output_type": "display_data",
+    "metadata": {},
+    "data": {notebooks.WIDGET_VIEW: {"model_id": "1"}},
+}
+WARNED = {"output_type": "stream", "name": "stderr", "text": ["careful\n"]}
+RAISED = {"output_type": "error", "ename": "ValueError", "evalue": "", "traceback": []}
+
+
+@pytest.mark.parametrize(
+    ("where", "value", "words"),
+    [
+        (("cells", 1, "id"), "mine", "id 'mine'"),
+        (("cells", 1, "execution_count"), 7, "execution_count 7"),
+        (("cells", 1, "execution_count"), None, "execution_count None"),
+        (("cells", 1, "outputs"), [VIEW], "a widget view"),
+        (("cells", 1, "outputs"), [WARNED], "written to stderr"),
+        (("cells", 1, "outputs"), [RAISED], "an error is committed: ValueError"),
+        (("cells", 1, "metadata", "collapsed"), True, "not in the normal form"),
+        (("metadata", "kernelspec"), {"name": "mine"}, "kernelspec is"),
+        (("metadata", "widgets"), {"state": {}}, "widget state"),
+        (("cells", 0, "source"), ["x" * notebooks.MAX_BYTES], "more than 300,000"),
+    ],
+)
+def test_each_departure_from_the_normal_form_is_named(
+    where: tuple[Any, ...], value: object, words: str, tmp_path: Path
+) -> None:
+    notebook = copy.deepcopy(a_notebook())
+    place: Any = notebook
+    for step in where[:-1]:
+        place = place[step]
+    place[where[-1]] = value
+    assert any(words in fault for fault in faults_after(notebook, tmp_path))
+
+
+def test_normalise_joins_streams_and_drops_what_remembers_the_run() -> None:
+    notebook = a_notebook()
+    stream = {"output_type": "stream", "name": "stdout", "text": "1\n"}
+    notebook["cells"][1]["outputs"] = [stream, stream | {"text": "2\n"}, VIEW]
+    notebook["cells"][1]["metadata"]["execution"] = {"iopub.execute_input": "2026"}
+    notebook["metadata"]["widgets"] = {"state": {}}
+    cell = notebooks.normalise(notebook, "small")["cells"][1]
+    assert cell["outputs"] == [stream | {"text": ["1\n", "2\n"]}]
+    assert cell["metadata"] == {"tags": ["hide-input"]}
