@@ -1,0 +1,42 @@
+"""Attention, shape by shape: the small library behind the book."""
+
+from . import dims, examples
+from .errors import AttnError, DeviceError, DtypeError, MaskError, ShapeError, TraceError
+from .modules import MultiHeadAttention, SelfAttention, SingleHeadAttention
+from .pipeline import Attended, attention
+from .stages import (
+    attention_scores,
+    attention_weights,
+    causal_mask,
+    mask_scores,
+    merge_heads,
+    project,
+    scale_scores,
+    split_heads,
+    weighted_sum,
+)
+
+__all__ = [
+    "Attended",
+    "AttnError",
+    "DeviceError",
+    "DtypeError",
+    "MaskError",
+    "MultiHeadAttention",
+    "SelfAttention",
+    "ShapeError",
+    "SingleHeadAttention",
+    "TraceError",
+    "attention",
+    "attention_scores",
+    "attention_weights",
+    "causal_mask",
+    "dims",
+    "examples",
+    "mask_scores",
+    "merge_heads",
+    "project",
+    "scale_scores",
+    "split_heads",
+    "weighted_sum",
+]

@@ -1,0 +1,330 @@
+"""The named dimensions: what they mean, how they look, and the check that reads them off a signature.
+
+A stage states its shapes once, in its signature:
+
+    @shapes(H="both must come from projections with the same head_size")
+    def attention_scores(q: Float[Tensor, "*batch Sq H"], k: Float[Tensor, "*batch Sk H"]): ...
+
+`check` compares what a caller passed with those names, and its errors speak in them.
+"""
+
+import typing
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from .errors import DeviceError, DtypeError, MaskError, ShapeError
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """Describe one dimension: its symbol, its name in code, what it counts, and its (light, dark) colours."""
+
+    symbol: str
+    code: str
+    meaning: str
+    aliases: tuple[str, ...]
+    ink: tuple[str, str]
+    fill: tuple[str, str]
+    tint: tuple[str, str]
+
+
+DIMS: dict[str, Dimension] = {
+    dim.symbol: dim
+    for dim in (
+        Dimension(
+            symbol="batch",
+            code="batch",
+            meaning="sequences processed together",
+            aliases=("B", "N"),
+            ink=("#60676e", "#9ea2a8"),
+            fill=("#888e94", "#7f878e"),
+            tint=("#ececea", "#313437"),
+        ),
+        Dimension(
+            symbol="S",
+            code="seq_len",
+            meaning="tokens in a sequence",
+            aliases=("Sq", "Sk", "T", "L", "n", "time"),
+            ink=("#2c62c0", "#55a7fb"),
+            fill=("#4b89f0", "#5a8ef0"),
+            tint=("#e6ebf3", "#233548"),
+        ),
+        Dimension(
+            symbol="n_embd",
+            code="n_embd",
+            meaning="features of a token going in",
+            aliases=("d_model", "C", "E", "embed_dim"),
+            ink=("#0b5233", "#60df93"),
+            fill=("#245c3a", "#56d287"),
+            tint=("#e2e9e3", "#254033"),
+        ),
+        Dimension(
+            symbol="H",
+            code="head_size",
+            meaning="features of a query, key or value in one head",
+            aliases=("d_k", "d_v", "Hv", "head_dim"),
+            ink=("#955a00", "#e2900f"),
+            fill=("#db6e0b", "#cd6402"),
+            tint=("#f2eade", "#3f3019"),
+        ),
+        Dimension(
+            symbol="heads",
+            code="n_heads",
+            meaning="heads in parallel",
+            aliases=("h", "n_head", "num_heads"),
+            ink=("#731881", "#fac6fc"),
+            fill=("#88249d", "#f3b8f2"),
+            tint=("#eee3ec", "#443b48"),
+        ),
+    )
+}
+
+_ROLES = {
+    name: dim.symbol for dim in DIMS.values() for name in (dim.symbol, dim.code, *dim.aliases)
+}
+
+
+def role(name: str) -> str | None:
+    """Return the symbol of the dimension that people also call `name`, or None.
+
+    Example:
+        >>> role("d_model"), role("T"), role("h"), role("H"), role("pixels")
+        ('n_embd', 'S', 'heads', 'H', None)
+    """
+    return _ROLES.get(name)
+
+
+SHAPES: dict[str, dict[str, tuple[str, ...]]] = {}  # function -> argument -> its dims
+_ADVICE: dict[str, dict[str, str]] = {}  # function -> dim -> what to do when two sizes differ
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+
+
+def shapes(**advice: str) -> Callable[[Callable], Callable]:
+    """Register the dims in a function's signature for `check`; the function stays as it is.
+
+    `advice` says, for each dim, what to do when two arguments disagree about its size.
+
+    Example:
+        >>> from jaxtyping import Float
+        >>> @shapes(S="both must hold the same tokens")
+        ... def add(x: Float[Tensor, "S H"], y: Float[Tensor, "S H"]): ...
+        >>> SHAPES["add"]
+        {'x': ('S', 'H'), 'y': ('S', 'H')}
+    """
+
+    def register(function: Callable) -> Callable:
+        SHAPES[function.__name__] = {
+            argument: tuple(kind.dim_str.split())
+            for argument, hint in function.__annotations__.items()
+            for kind in (hint, *typing.get_args(hint))
+            if hasattr(kind, "dim_str")
+        }
+        _ADVICE[function.__name__] = {"batch": "both must hold the same sequences", **advice}
+        return function
+
+    return register
+
+
+def check(function: str, /, *, owner: str | None = None, **tensors: Tensor | None) -> None:
+    """Refuse tensors that do not fit the registered signature of `function`; runs no torch operation.
+
+    Raises: DtypeError, DeviceError or ShapeError, spoken by `owner`, which is `function` by default.
+
+    Example:
+        >>> check("attention_scores", q=torch.zeros(2, 5, 16), k=torch.zeros(2, 7, 8))
+        Traceback (most recent call last):
+        attnlib.errors.ShapeError: attention_scores: q has H = 16 but k has H = 8 \
+(q is (batch=2, Sq=5, H=16), k is (batch=2, Sk=7, H=8)); \
+both must come from projections with the same head_size
+    """
+    owner = owner or function
+    signature = SHAPES[function]
+    given = {name: tensor for name, tensor in tensors.items() if tensor is not None}
+    first = next(iter(given))
+    bound: dict[str, tuple] = {}  # dim -> its size and the argument that set it
+    for name, tensor in given.items():
+        check_float(owner, name, tensor)
+        _check_same_home(owner, first, given[first], name, tensor)
+        axes = _name_axes(signature[name], tensor.shape)
+        if axes is None:
+            raise ShapeError(
+                f"{owner}: {name} has {len(tensor.shape)} axes, {shape_text((), tensor.shape)}, but "
+                f"must be ({', '.join(signature[name])}); view or index it into that form"
+            )
+        for dim, size in axes:
+            wanted, setter = bound.setdefault(dim, (size, name))
+            if size != wanted:
+                raise ShapeError(
+                    f"{owner}: {setter} has {_size_text(dim, wanted)} but "
+                    f"{name} has {_size_text(dim, size)} "
+                    f"({setter} is {shape_text(signature[setter], given[setter].shape)}, "
+                    f"{name} is {shape_text(signature[name], tensor.shape)}); "
+                    f"{_ADVICE[function][dim]}"
+                )
+
+
+def check_float(owner: str, name: str, tensor: Tensor) -> None:
+    """Refuse what is not a dense tensor of floating point numbers, float16 to float64.
+
+    Example:
+        >>> check_float("project", "x", torch.tensor([1, 2]))
+        Traceback (most recent call last):
+        attnlib.errors.DtypeError: project: x is torch.int64 of shape (2) but must be \
+floating point, float16 to float64; convert it with x.float()
+    """
+    check_dense(owner, name, tensor)
+    if tensor.dtype not in _FLOATS:
+        cure = f"convert it with {name}.float()"
+        if tensor.dtype.is_complex:
+            cure = f"choose {name}.real or {name}.abs()"
+        raise DtypeError(
+            f"{owner}: {name} is {tensor.dtype} of shape {shape_text((), tensor.shape)} but must be "
+            f"floating point, float16 to float64; {cure}"
+        )
+
+
+def check_dense(owner: str, name: str, tensor: Tensor) -> None:
+    """Refuse what is not a tensor, and tensors that are nested or sparse.
+
+    Example:
+        >>> check_dense("project", "x", [1.0, 2.0])
+        Traceback (most recent call last):
+        attnlib.errors.DtypeError: project: x is a list but must be a torch.Tensor; \
+convert it with torch.tensor(x)
+    """
+    if not isinstance(tensor, Tensor):
+        raise DtypeError(
+            f"{owner}: {name} is a {type(tensor).__name__} but must be a torch.Tensor; "
+            f"convert it with torch.tensor({name})"
+        )
+    if tensor.is_nested:
+        raise DtypeError(
+            f"{owner}: {name} is a nested tensor but must be a dense one; pad it with "
+            f"torch.nested.to_padded_tensor({name}, 0.0) and hide the padding with may_attend"
+        )
+    if tensor.layout != torch.strided:
+        raise DtypeError(
+            f"{owner}: {name} is sparse ({tensor.layout}) of shape {shape_text((), tensor.shape)} "
+            f"but must be dense; convert it with {name}.to_dense()"
+        )
+
+
+def check_mask(owner: str, mask: Tensor, dims: str, sizes: Sequence[int], device: object) -> None:
+    """Refuse a mask that is not boolean, lives elsewhere, or does not broadcast to `sizes`.
+
+    Example:
+        >>> check_mask("mask_scores", torch.zeros(3), "Sq Sk", (2, 3), torch.device("cpu"))
+        Traceback (most recent call last):
+        attnlib.errors.MaskError: mask_scores: may_attend is torch.float32 of shape (Sk=3) but must \
+be torch.bool, True = may attend; an additive mask converts with may_attend == 0, \
+one of zeros and ones with may_attend.bool()
+    """
+    try:
+        check_dense(owner, "may_attend", mask)
+    except DtypeError as error:
+        raise MaskError(str(error)) from None
+    names = dims.split()
+    came = shape_text(names[-mask.ndim :] if mask.ndim < len(names) else names, mask.shape)
+    if mask.dtype != torch.bool:
+        raise MaskError(
+            f"{owner}: may_attend is {mask.dtype} of shape {came} but must be torch.bool, True = may "
+            "attend; an additive mask converts with may_attend == 0, one of zeros and ones with "
+            "may_attend.bool()"
+        )
+    if mask.device != device:
+        raise MaskError(
+            f"{owner}: may_attend {came} is on {mask.device} but the scores are on {device}; "
+            f'move it with may_attend.to("{device}")'
+        )
+    trailing = sizes[len(sizes) - mask.ndim :]
+    if mask.ndim > len(sizes) or any(
+        have not in (1, want) for have, want in zip(mask.shape, trailing, strict=True)
+    ):
+        raise MaskError(
+            f"{owner}: may_attend is {came} but must broadcast to {shape_text(names, sizes)}; "
+            "give every axis that size or 1"
+        )
+
+
+def check_size(owner: str, name: str, size: int) -> None:
+    """Refuse a size that is not a positive whole number.
+
+    Example:
+        >>> check_size("split_heads", "n_heads", 0)
+        Traceback (most recent call last):
+        attnlib.errors.ShapeError: split_heads: n_heads is 0 but must be a whole number, 1 or more
+    """
+    check_number(owner, name, size, "a whole number, 1 or more", lambda n: n >= 1, kinds=(int,))
+
+
+def check_number(
+    owner: str,
+    name: str,
+    number: float,
+    wanted: str,
+    fits: Callable[[float], bool],
+    kinds: tuple[type, ...] = (int, float),
+) -> None:
+    """Refuse what is not a number (a bool is none), and numbers that do not fit.
+
+    Example:
+        >>> check_number("attention", "dropout_p", 1.0, "in [0, 1)", lambda p: 0 <= p < 1)
+        Traceback (most recent call last):
+        attnlib.errors.ShapeError: attention: dropout_p is 1.0 but must be in [0, 1)
+    """
+    if isinstance(number, bool) or not isinstance(number, kinds):
+        kind = type(number).__name__
+        raise DtypeError(f"{owner}: {name} is {number!r}, a {kind}, but must be {wanted}")
+    if not fits(number):
+        raise ShapeError(f"{owner}: {name} is {number} but must be {wanted}")
+
+
+def shape_text(dims: Sequence[str], shape: Sequence[int]) -> str:
+    """Write a shape in named dims, outermost first; where the names do not fit, in numbers.
+
+    Example:
+        >>> shape_text(("*batch", "S", "H"), (2, 3, 8, 16)), shape_text(("*batch", "S"), (8,))
+        ('(batch=2×3, S=8, H=16)', '(S=8)')
+        >>> shape_text((), (8, 16))
+        '(8, 16)'
+    """
+    axes = _name_axes(dims, shape) if dims else None
+    if axes is None:
+        return f"({', '.join(map(str, shape))})"
+    return f"({', '.join(_size_text(dim, size, '=') for dim, size in axes if size != ())})"
+
+
+def _name_axes(dims: Sequence[str], shape: Sequence[int]) -> list[tuple] | None:
+    """Pair names with sizes: "*batch" takes all leading axes as a tuple; None where they do not fit."""
+    leading = len(shape) - len(dims)
+    if not dims[0].startswith("*"):
+        return list(zip(dims, shape, strict=True)) if leading == 0 else None
+    if leading < -1:
+        return None
+    return [
+        (dims[0][1:], tuple(shape[: leading + 1])),
+        *zip(dims[1:], shape[leading + 1 :], strict=True),
+    ]
+
+
+def _size_text(dim: str, size: int | tuple[int, ...], equals: str = " = ") -> str:
+    if size == ():
+        return f"no {dim}"
+    return dim + equals + ("×".join(map(str, size)) if isinstance(size, tuple) else str(size))
+
+
+def _check_same_home(owner: str, first: str, one: Tensor, second: str, two: Tensor) -> None:
+    """Refuse two tensors of different device or dtype; autocast may bring the dtypes together."""
+    if one.device != two.device:
+        raise DeviceError(
+            f"{owner}: {first} is on {one.device} but {second} is on {two.device}; "
+            f'move one of them, as in {second}.to("{one.device}")'
+        )
+    if one.dtype != two.dtype and not torch.is_autocast_enabled(one.device.type):
+        raise DtypeError(
+            f"{owner}: {first} is {one.dtype} but {second} is {two.dtype}; "
+            f"convert one of them, as in {second}.to({one.dtype})"
+        )
