@@ -1,0 +1,151 @@
+"""What surrounds the text of a page: contents, style, scripts, policy; and nothing that it does not use."""
+
+import re
+import shutil
+from pathlib import Path
+
+import dimensions
+from attnlib import dims
+from docutils import nodes
+
+# Files of the search page, made by Sphinx. Everything else that is not in assets/ is pruned.
+SEARCH_FILES = {
+    "documentation_options.js",
+    "doctools.js",
+    "language_data.js",
+    "searchtools.js",
+    "sphinx_highlight.js",
+}
+PLAYER = 'class="attn-player"'
+# A launched kernel on this machine or on Binder is the only host that a page may ever talk to.
+CONTENT_POLICY = (
+    "default-src 'none'; script-src 'self' 'unsafe-inline' blob:; style-src 'self' 'unsafe-inline'; "
+    "img-src 'self' data:; font-src 'self'; connect-src 'self' http://localhost:* ws://localhost:* "
+    "http://127.0.0.1:* ws://127.0.0.1:* https://*.mybinder.org wss://*.mybinder.org; "
+    "base-uri 'none'; form-action 'none'"
+)
+
+
+def describe_page(app, pagename, templatename, context, doctree):
+    """Give the layout what it asks for."""
+    body = context.get("body", "")
+    context["content_policy"] = CONTENT_POLICY
+    context["has_player"] = PLAYER in body
+    context["summary"] = first_sentence(doctree)
+    context["contents"] = contents(context)
+    context["page_links"] = page_links(context)
+    context["body"] = dress(body)
+
+
+def first_sentence(doctree):
+    """Give the first paragraph: what a chapter opens with is what it is about."""
+    if doctree is None:
+        return ""
+    paragraph = next(iter(doctree.findall(nodes.paragraph)), None)
+    return re.sub(r"\s+", " ", paragraph.astext())[:200] if paragraph else ""
+
+
+def page_links(context):
+    """Link the notebook itself, and a place to launch it once the repository's address is known."""
+    links = []
+    source = context.get("sourcename", "")
+    if source.endswith(".ipynb"):
+        url = context["pathto"](f"_sources/{source}", 1)
+        links.append({"text": "Notebook", "url": url, "download": True})
+    for group in context.get("header_buttons", ()):
+        if group.get("label") == "launch-buttons":
+            links += [{"text": f"Open in {b['text']}", "url": b["url"]} for b in group["buttons"]]
+    return links
+
+
+# --- contents ----------------------------------------------------------------------------------
+
+ENTRY = re.compile(r'<a class="(current )?reference internal" href="([^"]*)">(?:(\d+) · )?')
+
+
+def contents(context):
+    """List the chapters; the current one opens into its sections."""
+    if "toctree" not in context:
+        return ""
+    html = context["toctree"](collapse=False, titles_only=True, maxdepth=1, includehidden=True) or ""
+    html = re.sub(r'<p class="caption".*?>(?:<.*?>)?(.*?)(?:<.*?>)?</p>', r'<p class="part">\1</p>', html)
+    current = html.find('<a class="current')
+    if current >= 0:
+        end = html.index("</a>", current) + len("</a>")
+        html = html[:end] + sections(context) + html[end:]
+    return ENTRY.sub(entry, html)
+
+
+def entry(match):
+    """Write one line of the contents: a chapter's number stands in a column of its own."""
+    current, href, number = match.groups()
+    link = '<a href="#main" aria-current="page">' if current else f'<a href="{href}">'
+    return link + (f'<span class="number">{number}</span> ' if number else "")
+
+
+def sections(context):
+    """Give the list below the page's own title."""
+    inner = re.search(r"</a>\s*(<ul>.*</ul>)\s*</li>\s*</ul>", context.get("toc") or "", re.S)
+    return inner[1].replace("<ul>", '<ul class="sections">', 1) if inner else ""
+
+
+# --- body --------------------------------------------------------------------------------------
+
+
+def dress(body):
+    """Let wide tables scroll by themselves, and name folded cells by what they show."""
+    body = re.sub(r"<table\b.*?</table>", r'<div class="scroll">\g<0></div>', body, flags=re.S)
+    body = re.sub(r"<h1>(\d+) · ", r'<h1><span class="chapter-number">Chapter \1</span> ', body)
+    return body.replace(' aria-label="Toggle hidden content"', "")
+
+
+# --- files -------------------------------------------------------------------------------------
+
+
+def drop_widget_state(app, env):
+    """Leave kernel widgets' saved state out of the page: nothing on it could read that."""
+    for page in env.nb_metadata.values():
+        page.get("js_files", {}).pop("ipywidgets_state", None)
+
+
+def tokens_css():
+    try:
+        from attnlib import widgets
+        return widgets.tokens_css()
+    except Exception:
+        return ":root {" + " ".join(f"--{d.symbol}-{k}: light-dark({', '.join(getattr(d, k))});" for d in dims.DIMS.values() for k in ("ink", "fill", "tint")) + "}"
+
+
+def player_script():
+    try:
+        from attnlib import widgets
+        return widgets.page_script()
+    except Exception:
+        return ""
+
+
+def write_assets(app, error):
+    """Write one style sheet and the player's script; remove what no page asks for."""
+    if error or app.builder.name != "html":
+        return
+    static = Path(app.outdir) / "_static"
+    assets = Path(app.srcdir) / "book" / "assets"
+    keep = SEARCH_FILES | {p.name for p in assets.iterdir() if p.is_file()}
+    for path in static.iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+        elif path.name not in keep:
+            path.unlink()
+    sheets = [p.read_text() for p in sorted((assets / "style").glob("*.css"))]
+    tokens = [tokens_css(), dimensions.rules()]
+    (static / "book.css").write_text("\n".join(tokens + sheets))
+    (static / "player.js").write_text(player_script())
+
+
+def setup(app):
+    # Jupyter Book sets this name whether or not the extension that knows it is loaded.
+    app.add_config_value("comments_config", {}, "")
+    app.connect("env-updated", drop_widget_state)
+    app.connect("html-page-context", describe_page, priority=900)
+    app.connect("build-finished", write_assets, priority=900)
+    return {"parallel_read_safe": True, "parallel_write_safe": True}

@@ -1,0 +1,125 @@
+// The book's pages without a widget: theme, contents, search field, copy buttons, current section.
+// Everything that it offers is a convenience; a page without it holds the same text.
+"use strict";
+{
+  const root = document.documentElement;
+  const wide = matchMedia("(width >= 1000px)");
+  // Storage is shared by every book of an origin and may be refused: own prefix, own version, never fatal.
+  const store = {
+    get(key) { try { return localStorage.getItem(`attention-book.1.${key}`); } catch { return null; } },
+    set(key, value) { try { localStorage.setItem(`attention-book.1.${key}`, value); } catch { /* refused */ } },
+  };
+
+  // --- theme: as the system says, or as the reader says ---
+  const themes = ["auto", "light", "dark"];
+  const themeButton = document.getElementById("theme");
+  const showTheme = theme => {
+    if (theme === "auto") delete root.dataset.theme;
+    else root.dataset.theme = theme;
+    themeButton.textContent = `Theme: ${theme}`;
+  };
+  showTheme(themes.includes(store.get("theme")) ? store.get("theme") : "auto");
+  themeButton.addEventListener("click", () => {
+    const theme = themes[(themes.indexOf(root.dataset.theme ?? "auto") + 1) % themes.length];
+    store.set("theme", theme);
+    showTheme(theme);
+  });
+
+  // --- contents: a column that can be put away, a drawer where the page is narrow ---
+  const link = document.getElementById("contents-toggle");
+  const toggle = document.createElement("button");
+  toggle.type = "button";
+  toggle.id = link.id;
+  toggle.className = link.className;
+  toggle.textContent = link.textContent;
+  toggle.setAttribute("aria-controls", "contents");
+  link.replaceWith(toggle);
+  const contents = document.getElementById("contents");
+  const isShown = () => wide.matches ? !root.classList.contains("contents-hidden") : root.classList.contains("contents-open");
+  const tell = () => toggle.setAttribute("aria-expanded", isShown());
+  const show = shown => {
+    if (wide.matches) {
+      root.classList.toggle("contents-hidden", !shown);
+      store.set("contents", shown ? "shown" : "hidden");
+    } else root.classList.toggle("contents-open", shown);
+    tell();
+  };
+  toggle.addEventListener("click", () => show(!isShown()));
+  wide.addEventListener("change", tell);
+  contents.addEventListener("click", event => {
+    if (!wide.matches && event.target.closest("a")) show(false);
+  });
+  contents.addEventListener("keydown", event => {
+    if (event.key !== "Escape" || wide.matches) return;
+    show(false);
+    toggle.focus();
+  });
+  tell();
+  const current = contents.querySelector("[aria-current=page]");
+  if (current && current.offsetTop > contents.clientHeight * 0.8) contents.scrollTop = current.offsetTop - 120;
+
+  // --- search: `/` goes to the field; its page alone loads the index ---
+  const field = document.getElementById("search-field");
+  document.addEventListener("keydown", event => {
+    if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
+    const target = event.composedPath()[0];
+    if (target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName)) return;
+    event.preventDefault();
+    show(true);
+    field.focus();
+  });
+  for (const form of document.querySelectorAll("form.search")) {
+    form.addEventListener("submit", event => {
+      event.preventDefault(); // the page's policy lets no form go anywhere; this stays in the book
+      const words = form.elements.q.value.trim();
+      if (words) location.href = `${form.getAttribute("action")}?q=${encodeURIComponent(words)}`;
+    });
+  }
+  const pageField = document.getElementById("page-search-field");
+  if (pageField) {
+    pageField.value = new URLSearchParams(location.search).get("q") ?? "";
+    pageField.focus();
+  }
+
+  // --- code: copy it; what is wider than the page can be scrolled by keyboard ---
+  for (const block of document.querySelectorAll("main .highlight")) {
+    if (block.closest(".cell_output")) continue;
+    const button = document.createElement("button");
+    button.type = "button";
+    button.className = "copy";
+    button.textContent = "Copy";
+    button.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(block.querySelector("pre").textContent);
+        button.textContent = "Copied";
+      } catch { button.textContent = "Not allowed"; }
+      setTimeout(() => { button.textContent = "Copy"; }, 1500);
+    });
+    block.append(button);
+  }
+  const scrollers = document.querySelectorAll("main pre, main .scroll, .formula > math");
+  const markScrollers = () => {
+    for (const box of scrollers) {
+      if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    }
+  };
+  new ResizeObserver(markScrollers).observe(root);
+
+  // --- the section in view is marked in the contents ---
+  const entries = new Map();
+  for (const a of contents.querySelectorAll(".sections a")) {
+    const section = document.getElementById(decodeURIComponent(a.hash.slice(1)));
+    if (section) entries.set(section, a);
+  }
+  const inView = new Set();
+  const observer = new IntersectionObserver(changes => {
+    for (const change of changes) inView[change.isIntersecting ? "add" : "delete"](change.target);
+    const deepest = [...entries.keys()].findLast(section => inView.has(section));
+    for (const [section, a] of entries) {
+      if (section === deepest) a.setAttribute("aria-current", "true");
+      else a.removeAttribute("aria-current");
+    }
+  }, { rootMargin: "-10% 0px -70% 0px" });
+  for (const section of entries.keys()) observer.observe(section);
+}
