@@ -1,0 +1,460 @@
+"""From notes to rows: what the recorder saw, told in variables, lines and named dims."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+
+from ..dims import role
+from . import operations
+from .findings import Findings
+from .recorder import Call, Recorder, ShapeRead, StageCall, State
+from .rows import Step, TensorInfo
+from .rules import RULES
+from .source import Site, operands, site_of
+from .symbols import BOOK, CODE, DIMS, Dim, Label
+
+FUSED = "fused_attention"
+FUSED_NOTE = "one kernel: scores, scale, mask, softmax and sum; the weights are never a tensor"
+
+
+class Operation:
+    """One operation as a rule sees it: arguments by name, labels, and what sizes were called."""
+
+    def __init__(self, builder: Builder, call: Call, site: Site) -> None:
+        self._builder, self._call, self._site = builder, call, site
+        self.name = call.op
+        self.symbols = builder.symbols
+        bound = operations.Bound(call.op, call.args, call.kwargs, _is_state)
+        self.bound = bound
+        self.inputs: list[State] = bound.inputs
+        self.outputs: tuple[State, ...] = call.out if isinstance(call.out, tuple) else (call.out,)
+        self.params = _with_axes(call, bound, self.inputs)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.outputs[0].shape
+
+    def labels(self, state: State) -> list[Label]:
+        return list(self._builder.labels(state))
+
+    def join(self, a: Label, b: Label) -> None:
+        self._builder.findings.join(a, b, self._call, self._site)
+
+    def glued(self, old, sizes, asked) -> None:
+        self._builder.findings.glued(old, sizes, asked, self._call, self._site)
+
+    def fresh(self, size: int) -> Label:
+        return self.symbols.fresh(size)
+
+    def literal(self, size: int) -> Label:
+        return self.symbols.fresh(size, literal=True)
+
+    def times(self, count: Label, label: Label) -> Label:
+        return self.symbols.product((count, label)) if label.size != 1 else count
+
+    def size(self, argument: str, place: int, number: int, *, stop: bool = False) -> Label:
+        """Return the label of a size: a tagged int's, or that of the name it is written as."""
+        if isinstance(number, Dim) and number.label.owner is self.symbols.owner:
+            return self.symbols.settle(number.label)
+        written = self._written(argument, place) if self._call.direct else None
+        if stop and isinstance(written, ast.Slice):
+            written = written.upper
+        name = _plain_name(written)
+        if name is not None and number > 0:
+            return self._builder.size_name(name, int(number), self._site)
+        return self.literal(int(number))
+
+    def _written(self, argument: str, place: int) -> ast.expr | None:
+        """Find the expression that an argument's element is written as."""
+        words = operations.SIGNATURES.get(self.name, [])
+        given = operands(self._site)
+        many = f"*{argument}" in words
+        position = words.index(f"*{argument}" if many else argument) if words else 0
+        node = self._site.node
+        if isinstance(node, ast.Call):
+            if any(isinstance(item, ast.Starred) for item in node.args):
+                return None
+            wanted = sum(not word.startswith("*") for word in words[:position])
+            position = wanted - self._receiver()
+        found = given.get(argument, given.get(str(position)))
+        if isinstance(found, ast.Tuple | ast.List) and place < len(found.elts):
+            return found.elts[place]
+        if many and str(position + place) in given:
+            return given[str(position + place)]
+        return found if place == 0 or not many else None
+
+    def _receiver(self) -> int:
+        """Return 1 for ``x.view(...)``, whose first argument stands before the dot."""
+        node = self._site.node
+        return int(len(self._call.args) > len(node.args))
+
+    def operand(self, which: int) -> str | None:
+        """Return the expression that an input tensor is written as, where it is written."""
+        node = self._site.node
+        if not self._call.direct or node is None:
+            return None
+        argument, place = self.bound.places[which]
+        if isinstance(node, ast.BinOp) and len(self.inputs) == 1:
+            known = self.inputs[0].identity.name
+            sides = [ast.unparse(side) for side in (node.left, node.right)]
+            if sides[1] == known or isinstance(node.left, ast.Constant):
+                return sides[1]
+            return sides[0]
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            if which == 0 and self._receiver():
+                return ast.unparse(node.func.value)
+        written = self._written(argument, place)
+        return ast.unparse(written) if written is not None else None
+
+
+class Builder:
+    """Go through a recording once, in order, and tell it."""
+
+    def __init__(self, recorder: Recorder, names: Mapping, module_names: Mapping) -> None:
+        self.recorder = recorder
+        self.symbols = recorder.symbols
+        self.findings = Findings(self.symbols)
+        self.steps: list[Step] = []
+        self._variables = names  # variable -> the dims it was given, for loose code
+        self._modules = module_names
+        self._named: list[tuple[TensorInfo, list[Label]]] = []
+        self._stages: dict[int, Step] = {}
+        self._stage_calls: list[StageCall] = []
+
+    def labels(self, state: State) -> list[Label]:
+        return self.recorder.labels(state)
+
+    # -- one pass ---------------------------------------------------------------------------
+
+    def build(self) -> list[Step]:
+        events = self.recorder.events
+        calls = [event for event in events if isinstance(event, Call)]
+        after = {id(call): later for call, later in zip(calls, calls[1:], strict=False)}
+        for event in events:
+            if isinstance(event, ShapeRead):
+                self._read(event)
+            else:
+                self._tell(event, after.get(id(event)))
+        self._number()
+        for info, labels in self._named:
+            info.dims = tuple(self.symbols.text(label) for label in labels)
+        return self.steps
+
+    def _number(self) -> None:
+        for index, step in enumerate(self.steps, 1):
+            step.index = index
+            _number_children(step)
+
+    def input(self, name: str, state: State, site: Site | None) -> None:
+        """Begin with a tensor that was passed in."""
+        state.identity.name = name
+        info = self.info(state, name)
+        self.steps.append(Step(
+            0, site and site.file, site and site.line, site.code if site else "", name, name,
+            "input", (), info, {}, None, "input",
+        ))  # fmt: skip
+
+    def info(self, state: State, name: str) -> TensorInfo:
+        info = TensorInfo(
+            name, state.shape, (), state.strides, state.offset, state.dtype, state.device,
+            state.values,
+        )  # fmt: skip
+        self._named.append((info, list(self.labels(state))))
+        return info
+
+    def _read(self, read: ShapeRead) -> None:
+        site = site_of(*read.chain[0])
+        for axis, name in shape_names(site, len(read.state.shape), read.axis):
+            if site.ours:
+                if role(name) is None:
+                    continue
+                rank, name = BOOK, book_name(name)
+            else:
+                rank = CODE
+            self.symbols.name(self.labels(read.state)[axis], name, rank)
+
+    def size_name(self, name: str, size: int, site: Site) -> Label:
+        """Return the label of a plain number that the code calls ``name``."""
+        if site.ours:
+            if role(name) is None:
+                return self.symbols.fresh(size, literal=True)
+            return self.symbols.named(book_name(name), size, BOOK, site.path)
+        given = self.symbols.given(name, size)
+        return given or self.symbols.named(name, size, CODE, site.path)
+
+    # -- one row ----------------------------------------------------------------------------
+
+    def _tell(self, call: Call, later: Call | None) -> None:
+        site = site_of(*call.chain[0]) if call.chain else Site("", None)
+        op = Operation(self, call, site)
+        for which, state in enumerate(op.inputs):
+            self._meet(op, which, state)
+        inputs = tuple(
+            self.info(state, self._operand_name(op, which)) for which, state in enumerate(op.inputs)
+        )
+        targets = self._targets(call, site, later)
+        outputs: tuple[TensorInfo, ...] = ()
+        if call.error is None:
+            self._propagate(op, call)
+            outputs = self._outputs(op, call, site, targets)
+        variable = ", ".join(targets) if targets else None
+        if variable is None and len(outputs) == 1 and outputs[0].name.endswith(" transposed"):
+            variable = outputs[0].name
+        step = Step(
+            0, site.file, site.line, site.code, site.expression, variable, op.name, inputs,
+            None if not outputs else outputs[0] if len(outputs) == 1 else outputs,
+            shown_params(op), self._module(call.module), call.kind,
+        )  # fmt: skip
+        if op.name == "scaled_dot_product_attention":
+            step.note = FUSED_NOTE
+        self._place(step, call, later)
+
+    def _meet(self, op: Operation, which: int, state: State) -> None:
+        """At a tensor's first sight give it its written name, and the dims of that name."""
+        identity = state.identity
+        if identity.name is None:
+            identity.name = self._parameter_name(op, which, state) or op.operand(which)
+        name = identity.name
+        if self._variables and name in self._variables:
+            entry = self._variables[name]
+            entry.apply(self.symbols, self.labels(state), name)
+
+    def _parameter_name(self, op: Operation, which: int, state: State) -> str | None:
+        return None
+
+    def _operand_name(self, op: Operation, which: int) -> str:
+        known = op.inputs[which].identity.name
+        written = op.operand(which)
+        if written is not None and written.isidentifier():
+            return written
+        return known or written or op.bound.places[which][0]
+
+    def _propagate(self, op: Operation, call: Call) -> None:
+        rule = RULES.get(op.name)
+        try:
+            found = rule(op) if rule is not None else None
+        except (LookupError, AttributeError, TypeError, ValueError, AssertionError):
+            found = None  # an argument in a form that the rule does not know
+        rows = found if found and isinstance(found[0], list) else [found]
+        for state, labels in zip(op.outputs, rows * len(op.outputs), strict=False):
+            if labels is None or [label.size for label in labels] != list(state.shape):
+                continue
+            if state.identity.labels is None or call.kind == "in-place":
+                if call.kind != "same":
+                    state.identity.labels = labels
+            elif call.kind != "same":
+                for mine, new in zip(state.identity.labels, labels, strict=True):
+                    self.symbols.unite(new, mine)
+        for state in op.outputs:
+            self.labels(state)
+
+    def _outputs(self, op, call, site, targets) -> tuple[TensorInfo, ...]:
+        result = []
+        for place, state in enumerate(op.outputs):
+            name = targets[place] if place < len(targets) else None
+            if name is not None or state.identity.name is None or call.kind in ("new", "view"):
+                state.identity.name = name or self._unnamed(op, call, site, place)
+            result.append(self.info(state, state.identity.name))
+        return tuple(result)
+
+    def _unnamed(self, op: Operation, call: Call, site: Site, place: int) -> str:
+        """Name a value that no variable takes: by what was done to it, or by its expression."""
+        given = op.inputs[0].identity.name if op.inputs else None
+        if op.name == "transpose" and given and given.isidentifier():
+            return f"{given} transposed"
+        name = site.expression if call.direct and site.expression else op.name
+        return name if len(op.outputs) == 1 else f"{name}[{place}]"
+
+    def _targets(self, call: Call, site: Site, later: Call | None) -> tuple[str, ...]:
+        """Find the variables that a call's results land in, through the returns of helpers."""
+        if not call.direct and later is not None and later.number == call.number:
+            return ()  # inside a library call only the last operation gives its value
+        return landing(call.chain)
+
+    def _module(self, module) -> str | None:
+        if module is None:
+            return None
+        return self._modules.get(module) or type(module).__name__
+
+    # -- stages -----------------------------------------------------------------------------
+
+    def _place(self, step: Step, call: Call, later: Call | None) -> None:
+        """Put a row under the stages it ran in; a stage's result is that of its last operation."""
+        self._stage_calls = [
+            mine for mine, now in zip(self._stage_calls, call.stages, strict=False) if mine is now
+        ]
+        rows = self.steps
+        for depth, stage in enumerate(call.stages):
+            if depth >= len(self._stage_calls):
+                self._stage_calls.append(stage)
+                self._stages[id(stage)] = self._stage_step(stage)
+                rows.append(self._stages[id(stage)])
+            parent = self._stages[id(stage)]
+            self._result(parent, stage, step, call)
+            rows = parent.steps
+        rows.append(step)
+
+    def _stage_step(self, stage: StageCall) -> Step:
+        site = site_of(*stage.chain[0]) if stage.chain else Site("", None)
+        states = {name: value for name, value in stage.arguments.items() if _is_state(value)}
+        inputs = tuple(
+            self.info(value, value.identity.name or name) for name, value in states.items()
+        )
+        params = {
+            name: operations.jsonable(value)
+            for name, value in stage.arguments.items()
+            if value is not None and not _is_state(value)
+        }
+        op, note = (
+            ("scaled_dot_product_attention", FUSED_NOTE) if stage.name == FUSED else (stage.name, "")
+        )
+        return Step(
+            0, site.file, site.line, site.code, site.expression, None, op, inputs, None, params,
+            self._module(stage.module), "new", note,
+        )  # fmt: skip
+
+    def _result(self, parent: Step, stage: StageCall, step: Step, call: Call) -> None:
+        """Let a stage's row end with what its latest operation gave."""
+        if call.error is not None:
+            parent.kind, parent.output = "error", None
+            return
+        state = call.out if isinstance(call.out, State) else call.out[-1]
+        targets = landing(stage.chain)
+        site = site_of(*stage.chain[0]) if stage.chain else None
+        name = targets[0] if targets else (site.expression if site else "") or stage.name
+        state.identity.name = name
+        parent.variable = targets[0] if targets else None
+        parent.output = self.info(state, name)
+        parent.kind = self._stage_kind(stage, state)
+
+    def _stage_kind(self, stage: StageCall, state: State) -> str:
+        given = [value for value in stage.arguments.values() if _is_state(value)]
+        if any(value.storage is not None and value.storage == state.storage for value in given):
+            return "view"
+        return "copy" if stage.name == "merge_heads" else "new"
+
+
+def landing(chain) -> tuple[str, ...]:
+    """Follow a value from where it is made to the variables it lands in."""
+    place = of = None
+    for depth, (code, instruction) in enumerate(chain):
+        site = site_of(code, instruction)
+        if depth and not isinstance(site.node, ast.Call):
+            return ()
+        if site.targets:
+            if place is None or of == 1:
+                return site.targets
+            return (site.targets[place],) if len(site.targets) == of else ()
+        if site.returned is None:
+            return ()
+        if of not in (None, 1):
+            return ()
+        place, of = site.returned
+    return ("output",) if place is not None and of == 1 else ()
+
+
+def shape_names(site: Site, ndim: int, axis: int | None) -> list[tuple[int, str]]:
+    """Read which names a shape is unpacked into: pairs (axis, name)."""
+    node, parents = site.node, site.parents
+    if node is None:
+        return []
+    axes: list[int] | int = list(range(ndim)) if axis is None else axis % ndim
+    parent = parents.get(node)
+    if axis is None and isinstance(parent, ast.Subscript) and parent.value is node:
+        try:
+            axes = axes[_constant(parent.slice)]
+        except (IndexError, TypeError, ValueError):
+            return []
+        node, parent = parent, parents.get(parent)
+    if isinstance(axes, int):
+        name = _target(node, parent, parents)
+        return [(axes, name)] if name else []
+    if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Tuple | ast.List):
+        return []
+    names = parent.targets[0].elts
+    stars = [place for place, item in enumerate(names) if isinstance(item, ast.Starred)]
+    if not stars and len(names) != len(axes):
+        return []
+    found = []
+    for place, item in enumerate(names):
+        if isinstance(item, ast.Starred):
+            continue
+        which = place if not stars or place < stars[0] else place - len(names)
+        name = _plain_name(item)
+        if name and -len(axes) <= which < len(axes):
+            found.append((axes[which], name))
+    return found
+
+
+def _target(node, parent, parents) -> str | None:
+    """Name the variable that a single size is assigned to."""
+    if isinstance(parent, ast.NamedExpr):
+        return _plain_name(parent.target)
+    if isinstance(parent, ast.Assign) and parent.value is node:
+        return _plain_name(parent.targets[0])
+    grand = parents.get(parent)
+    if isinstance(parent, ast.Tuple) and isinstance(grand, ast.Assign) and grand.value is parent:
+        targets = grand.targets[0]
+        if isinstance(targets, ast.Tuple) and len(targets.elts) == len(parent.elts):
+            return _plain_name(targets.elts[parent.elts.index(node)])
+    return None
+
+
+def _constant(node: ast.expr):
+    """Evaluate an index or slice made of numbers."""
+    if isinstance(node, ast.Slice):
+        parts = (node.lower, node.upper, node.step)
+        return slice(*(None if part is None else _constant(part) for part in parts))
+    return ast.literal_eval(node)
+
+
+def _plain_name(node: ast.expr | None) -> str | None:
+    """Return a variable's or an attribute's bare name; nothing for other expressions and ``_``."""
+    if isinstance(node, ast.Name):
+        return None if node.id.startswith("_") else node.id
+    return node.attr if isinstance(node, ast.Attribute) else None
+
+
+def book_name(name: str) -> str:
+    """Give the book's symbol for a name in attnlib's own files; Sq and Sk stay apart."""
+    return name if name in ("Sq", "Sk") else role(name) or name
+
+
+def _is_state(value) -> bool:
+    return isinstance(value, State)
+
+
+def _with_axes(call: Call, bound: operations.Bound, inputs: list[State]) -> dict:
+    ndim = len(inputs[0].shape) if inputs else 0
+    params = dict(bound.params)
+    if call.op == "transpose" and "dim0" not in params:  # .mT, .t()
+        params["dim0"], params["dim1"] = -2, -1
+    return operations.normalised(call.op, params, ndim)
+
+
+def shown_params(op: Operation) -> dict:
+    """Keep the arguments that a row shows, as plain JSON."""
+    shown = {}
+    for name, value in op.params.items():
+        if name == "index":
+            value = _index_text(value)
+        shown[name] = operations.jsonable(value)
+    return shown
+
+
+def _index_text(index):
+    parts = index if isinstance(index, tuple) else (index,)
+    return [
+        None if part is None else "tensor" if _is_state(part) else operations.jsonable(part)
+        for part in parts
+    ]
+
+
+def _number_children(step: Step) -> None:
+    for index, child in enumerate(step.steps, 1):
+        child.index = index
+        _number_children(child)
+
+
+__all__ = ["DIMS", "Builder", "Operation", "book_name", "landing"]

@@ -1,0 +1,2 @@
+def explained(trace, builder, failure):
+    pass

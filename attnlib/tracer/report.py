@@ -1,0 +1,162 @@
+"""The trace as its reader holds it: rows, what they say together, and the forms it is shown in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import torch as _torch
+
+from ..dims import role
+from .rows import Failure, Step, Warning, as_dict
+
+if TYPE_CHECKING:
+    from .builder import Builder
+
+FORMAT, VERSION = "attnlib-trace", 1
+
+
+@dataclass
+class Trace:
+    """What one run did, row by row; ``print`` it for the table, end a cell with it for the player."""
+
+    title: str = ""
+    torch: str = ""
+    roles: dict[str, str | None] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    tokens: list[str] | None = None
+    dropped: int = 0
+    steps: list[Step] = field(default_factory=list)
+    warnings: list[Warning] = field(default_factory=list)
+    error: Failure | None = None
+    output: Any = field(default=None, compare=False, repr=False)
+    _rerun: tuple | None = field(default=None, compare=False, repr=False)
+
+    # -- as data ----------------------------------------------------------------------------
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the trace as JSON can say it; ``from_dict`` gives an equal trace back."""
+        return {
+            "format": FORMAT,
+            "version": VERSION,
+            "title": self.title,
+            "torch": self.torch,
+            "roles": dict(self.roles),
+            "sizes": dict(self.sizes),
+            "tokens": None if self.tokens is None else [str(token) for token in self.tokens],
+            "dropped": self.dropped,
+            "steps": [as_dict(step) for step in self.steps],
+            "warnings": [as_dict(warning) for warning in self.warnings],
+            "error": None if self.error is None else as_dict(self.error),
+        }
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Trace:
+        """Read what ``to_dict`` wrote; nothing in it is trusted.
+
+        Raises: TraceError.
+        """
+        from .schema import read  # read only when data comes in
+
+        return cls(**read(data))
+
+    # -- the run ----------------------------------------------------------------------------
+
+    def remember(self, fn, args, kwargs) -> None:
+        self._rerun = (fn, args, kwargs)
+
+    def release(self) -> None:
+        """Let go of the function, its arguments and its output; the rows stay."""
+        self._rerun = self.output = None
+
+    def check(self, **sizes: int):
+        """Run again on the meta device at other sizes; compare every row with what its dims say.
+
+        Raises: KeyError for a dim that the trace does not name.
+        Example: ``trace(...).check(batch=3, S=11).mismatches == ()``
+        """
+        from .recheck import recheck
+
+        return recheck(self, self._rerun, sizes)
+
+    # -- to look at -------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        from .table import terminal
+
+        return terminal(self)
+
+    def to_markdown(self) -> str:
+        """Return the table as Markdown."""
+        from .table import markdown
+
+        return markdown(self)
+
+    def _repr_html_(self) -> str:
+        try:
+            from ..widgets import player_html
+        except ImportError:
+            from .table import html
+
+            return html(self)
+        return player_html(self)
+
+    def save_html(self, path) -> None:
+        """Write one file that plays anywhere, offline."""
+        from .saving import save_html
+
+        save_html(self, path)
+
+
+def finish(
+    builder: Builder,
+    *,
+    title: str,
+    output: Any = None,
+    failure: BaseException | None = None,
+    into: Trace | None = None,
+) -> Trace:
+    """Build the rows of a recording and gather what they say together."""
+    trace = into if into is not None else Trace()
+    trace.title, trace.torch = title, _torch.__version__.split("+")[0]
+    trace.steps = builder.build()
+    trace.dropped = builder.recorder.dropped
+    trace.output = output
+    names = list(dict.fromkeys(_names(trace.steps)))
+    trace.roles = {name: role(name) for name in names}
+    trace.sizes = _sizes(trace.steps)
+    if failure is not None:
+        explain(trace, builder, failure)
+    builder.recorder.close()
+    return trace
+
+
+def explain(trace: Trace, builder: Builder, failure: BaseException) -> None:
+    from .explanations import explained
+
+    explained(trace, builder, failure)
+
+
+def _infos(steps):
+    for step in steps:
+        yield from step.inputs
+        yield from step.outputs
+        yield from _infos(step.steps)
+
+
+def _names(steps):
+    for info in _infos(steps):
+        for dim in info.dims:
+            for part in dim.split("*"):
+                if not part.isdigit():
+                    yield part
+
+
+def _sizes(steps) -> dict[str, int]:
+    """Return the named dims that have one size throughout."""
+    found: dict[str, set[int]] = {}
+    for info in _infos(steps):
+        for dim, size in zip(info.dims, info.shape, strict=True):
+            if not dim.isdigit() and "*" not in dim:
+                found.setdefault(dim, set()).add(size)
+    return {name: sizes.pop() for name, sizes in found.items() if len(sizes) == 1}

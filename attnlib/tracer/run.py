@@ -1,0 +1,152 @@
+"""``trace`` and ``tracing``: run code once, as it is, and tell what it did to every dimension."""
+
+from __future__ import annotations
+
+import contextlib
+import inspect
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+from ..errors import ShapeError
+from .builder import Builder
+from .constructors import Adopted
+from .given import Given, parse
+from .recorder import Recorder
+from .report import Trace, finish
+from .source import definition
+
+
+def trace(
+    fn: Callable,
+    /,
+    *args: Any,
+    dims: str | Mapping[str, str] | None = None,
+    deep: bool = False,
+    tiny: int = 256,
+    max_steps: int = 10_000,
+    on_error: str = "raise",
+    kwargs: Mapping[str, Any] | None = None,
+    **kw: Any,
+) -> Trace:
+    """Run ``fn(*args, **kw)`` once and return its trace: a row for every operation, in named dims.
+
+    ``dims`` names the axes of the tensors that go in, ``"batch S n_embd"`` for the first or
+    ``{"x": "batch S n_embd"}`` by argument. Arguments of ``fn`` that are called like one of
+    ``trace``'s own go in ``kwargs``.
+
+    Raises: what ``fn`` raises, explained in a note and with the trace up to there as
+        ``attnlib_trace`` (``on_error="return"`` returns that trace instead); ShapeError when
+        ``dims`` names another number of axes than a tensor has.
+    Example:
+        >>> import torch
+        >>> steps = trace(lambda q, k: q @ k.mT, torch.ones(2, 8, 16), torch.ones(2, 8, 16),
+        ...               dims={"q": "batch S H", "k": "batch S H"}).steps
+        >>> steps[-1].output.dims
+        ('batch', 'S', 'S')
+    """
+    if on_error not in ("raise", "return"):
+        raise ValueError(f'on_error is {on_error!r} but must be "raise" or "return"')
+    words = {**(kwargs or {}), **kw}
+    code = _code(fn)
+    tensors = list(_tensors(fn, args, words))
+    given = parse(dims, tensors[0][0] if tensors else None)
+    unknown = set(given) - {name for name, _ in tensors}
+    if unknown:
+        raise ShapeError(
+            f"dims names {', '.join(sorted(unknown))}, but the tensors that go in are "
+            f"{', '.join(name for name, _ in tensors) or 'none'}"
+        )
+    recorder = Recorder(tiny=tiny, max_steps=max_steps)
+    recorder.base = trace.__code__
+    states = [(name, recorder.state(tensor)) for name, tensor in tensors]
+    for name, state in states:
+        if name in given:
+            given[name].apply(recorder.symbols, recorder.labels(state), name)
+    failure = output = None
+    with Adopted(recorder, fn) as adopted:
+        try:
+            with torch.compiler.set_stance("force_eager"), recorder:
+                output = fn(*args, **words)
+        except Exception as error:
+            failure = error
+        output = adopted.plain(output)
+    builder = Builder(recorder, {}, adopted.names)
+    site = definition(code) if code is not None else None
+    for name, state in states:
+        builder.input(name, state, site)
+    result = finish(builder, title=_title(fn), output=output, failure=failure)
+    result.remember(fn, args, words)
+    if failure is not None and on_error == "raise":
+        failure.attnlib_trace = result
+        raise failure
+    return result
+
+
+@contextlib.contextmanager
+def tracing(
+    dims: Mapping[str, str] | None = None, *, tiny: int = 256, max_steps: int = 10_000
+) -> Iterator[Trace]:
+    """Trace the lines inside the ``with``; the keys of ``dims`` are names of variables there.
+
+    Example:
+        >>> import torch
+        >>> q, k = torch.ones(2, 8, 16), torch.ones(2, 8, 16)
+        >>> with tracing(dims={"q": "batch S H", "k": "batch S H"}) as traced:
+        ...     scores = q @ k.mT
+        >>> traced.steps[-1].output.dims
+        ('batch', 'S', 'S')
+    """
+    given: dict[str, Given] = parse(dims, None)
+    recorder = Recorder(tiny=tiny, max_steps=max_steps)
+    result = Trace(title="tracing", torch=torch.__version__)
+    failure = None
+    caller = inspect.currentframe().f_back.f_back
+    recorder.base = caller.f_code
+    with Adopted(recorder, caller) as adopted:
+        del caller
+        try:
+            with torch.compiler.set_stance("force_eager"), recorder:
+                yield result
+        except Exception as error:
+            failure = error
+    builder = Builder(recorder, given, adopted.names)
+    finish(builder, title="tracing", failure=failure, into=result)
+    if failure is not None:
+        failure.attnlib_trace = result
+        raise failure
+
+
+def _code(fn: Callable):
+    if isinstance(fn, nn.Module):
+        fn = fn.forward
+    fn = inspect.unwrap(fn)
+    return getattr(getattr(fn, "__func__", fn), "__code__", None)
+
+
+def _title(fn: Callable) -> str:
+    if isinstance(fn, nn.Module):
+        return type(fn).__name__
+    return getattr(fn, "__qualname__", type(fn).__name__).split("<locals>.")[-1]
+
+
+def _tensors(fn: Callable, args: tuple, words: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
+    """Yield the tensors that go in, under the names that ``fn`` has for them."""
+    try:
+        signature = inspect.signature(fn.forward if isinstance(fn, nn.Module) else fn)
+        bound = signature.bind(*args, **words).arguments
+    except (TypeError, ValueError):
+        bound = {f"x{place}": value for place, value in enumerate(args)} | dict(words)
+    for name, value in bound.items():
+        if isinstance(value, Tensor):
+            yield name, value
+        elif isinstance(value, tuple | list):
+            for place, item in enumerate(value):
+                if isinstance(item, Tensor):
+                    yield f"{name}[{place}]", item
+        elif isinstance(value, dict):
+            for key, item in value.items():
+                if isinstance(item, Tensor):
+                    yield str(key), item

@@ -1,0 +1,273 @@
+"""Labels that travel: which dimension an axis *is*, whatever its size.
+
+A label is a node of a union-find. It may have names (each with a rank: who gave it) and it may be
+known as a product of other labels, in the order of memory. Labels are joined when an operation
+says that two axes are one; nothing here ever looks for equal sizes.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator
+
+DIMS, CODE, LAYER, BOOK = range(4)  # who gave a name, strongest first
+
+
+class Label:
+    """One dimension: a node of the union-find."""
+
+    __slots__ = ("factors", "formula", "literal", "names", "owner", "parent", "size")
+
+    def __init__(self, size: int, *, owner: object = None, literal: bool = False) -> None:
+        self.size = size
+        self.owner = owner
+        self.literal = literal  # a number written in the code: equal only by value
+        self.parent: Label | None = None
+        self.names: list[tuple[int, int, str]] = []  # (rank, order of appearance, name)
+        self.factors: tuple[Label, ...] | None = None  # known as this product, outer first
+        self.formula: tuple[str, Label, Label] | None = None  # how Python computed it
+
+    def root(self) -> Label:
+        node = self
+        while node.parent is not None:
+            node = node.parent
+        return node
+
+    @property
+    def name(self) -> str | None:
+        names = self.root().names
+        return min(names)[2] if names else None
+
+
+class Dim(int):
+    """An int that remembers which dimension it came from (``B, T, C = x.shape``)."""
+
+    label: Label
+
+    def __new__(cls, size: int, label: Label) -> Dim:
+        number = int.__new__(cls, size)
+        number.label = label
+        return number
+
+    def __reduce__(self):
+        return int, (int(self),)  # saved, copied or sent elsewhere it is a plain number
+
+    def __mul__(self, other):
+        return _computed("*", self, other, int.__mul__(self, other))
+
+    def __rmul__(self, other):
+        return _computed("*", other, self, int.__mul__(self, other))
+
+    def __floordiv__(self, other):
+        if isinstance(other, int) and other and int(self) % int(other) == 0:
+            return _computed("//", self, other, int.__floordiv__(self, other))
+        return int.__floordiv__(self, other)
+
+    __repr__ = int.__repr__
+    __hash__ = int.__hash__
+
+
+def _computed(sign: str, left, right, result):
+    if not isinstance(result, int) or not isinstance(left, int) or not isinstance(right, int):
+        return result
+    owner = (left if isinstance(left, Dim) else right).label.owner
+    label = Label(int(result), owner=owner)
+    label.formula = (sign, _label_of(left, owner), _label_of(right, owner))
+    return Dim(result, label)
+
+
+def _label_of(number: int, owner: object) -> Label:
+    if isinstance(number, Dim) and number.label.owner is owner:
+        return number.label
+    return Label(int(number), owner=owner, literal=True)
+
+
+class Symbols:
+    """All labels of one trace, and what is known about them."""
+
+    def __init__(self) -> None:
+        self.owner = object()
+        self._order = 0
+        self._layouts: list[tuple[tuple[Label, ...], Label]] = []
+        self._scoped: dict[tuple, Label] = {}
+
+    # -- making labels ----------------------------------------------------------------------
+
+    def fresh(self, size: int, *, literal: bool = False) -> Label:
+        """Make a label that nothing is known about (an unknown operation's axis, a number)."""
+        return Label(size, owner=self.owner, literal=literal)
+
+    def named(self, name: str, size: int, rank: int, scope: object = None) -> Label:
+        """Return the label that ``name`` stands for in ``scope`` at this size."""
+        key = (scope, name, size)
+        label = self._scoped.get(key)
+        if label is None:
+            label = self._scoped[key] = self.fresh(size)
+            self.name(label, name, rank)
+        return label
+
+    def name(self, label: Label, name: str, rank: int) -> None:
+        """Add a name to a label; the strongest rank, then the first, is printed."""
+        names = label.root().names
+        if not any(rank >= known[0] and name == known[2] for known in names):
+            self._order += 1
+            names.append((rank, self._order, name))
+
+    def given(self, name: str, size: int) -> Label | None:
+        """Return the label that the caller of ``trace`` named so."""
+        return self._scoped.get((None, name, size))
+
+    def of(self, number: int) -> Label:
+        """Return the label of a size in an argument: a tagged int's own, or a number's."""
+        if isinstance(number, Dim) and number.label.owner is self.owner:
+            return self.settle(number.label)
+        return self.fresh(int(number), literal=True)
+
+    def settle(self, label: Label) -> Label:
+        """Work out a label that Python arithmetic made (``C // n_heads``), once."""
+        root = label.root()
+        if root.formula is None:
+            return root
+        (sign, left, right), root.formula = root.formula, None
+        left, right = self.settle(left), self.settle(right)
+        if sign == "*":
+            known = self._equal(self._monomial((left, right)))
+            if known is None:
+                root.factors = (left, right)
+                self._layouts.append((root.factors, root))
+        else:
+            known = self._quotient(left, (right,))
+            if known is None:
+                self.define(left, (right, root))
+        if known is not None:
+            self.unite(known, root)
+        return root.root()
+
+    # -- joining ----------------------------------------------------------------------------
+
+    def unite(self, a: Label, b: Label) -> Label:
+        """Make two labels one; the caller has checked that it may."""
+        a, b = a.root(), b.root()
+        if a is b or a.size != b.size:
+            return a
+        if not a.names and b.names:
+            a, b = b, a
+        b.parent = a
+        a.names = sorted({*a.names, *b.names})
+        a.literal = a.literal and b.literal
+        a.formula = a.formula or b.formula
+        if a.factors is None and b.factors is not None and a not in self._atoms(b.factors):
+            a.factors = b.factors
+        return a
+
+    # -- products ---------------------------------------------------------------------------
+
+    def define(self, whole: Label, factors: Iterable[Label]) -> None:
+        """Remember that ``whole`` lies in memory as these factors, outer first."""
+        whole = whole.root()
+        factors = tuple(factor.root() for factor in factors)
+        if len(factors) < 2 or math.prod(f.size for f in factors) != whole.size:
+            return
+        if whole in self._atoms(factors) or self.layout(factors) is not None:
+            return
+        if whole.factors is None:
+            whole.factors = factors
+        self._layouts.append((factors, whole))
+
+    def layout(self, factors: Iterable[Label]) -> Label | None:
+        """Find the label known to lie in memory as exactly these factors."""
+        roots = tuple(factor.root() for factor in factors)
+        for known, whole in self._layouts:
+            if len(known) == len(roots) and all(map(_same, known, roots)):
+                return whole.root()
+        return None
+
+    def product(self, factors: Iterable[Label]) -> Label:
+        """Merge axes that lie side by side, outer first, into one."""
+        factors = tuple(factor.root() for factor in factors)
+        if len(factors) == 1:
+            return factors[0]
+        whole = self.layout(factors)
+        if whole is None:
+            whole = self._equal(self._monomial(factors))
+            if whole is None or self._split_otherwise(whole, factors):
+                whole = self.fresh(math.prod(f.size for f in factors))
+            self.define(whole, factors)
+        return whole.root()
+
+    def quotient(self, whole: Label, factors: Iterable[Label], size: int) -> Label:
+        """Return what is left of ``whole`` beside ``factors``: known, or a fresh label."""
+        return self._quotient(whole.root(), tuple(factors)) or self.fresh(size)
+
+    def _quotient(self, whole: Label, factors: tuple[Label, ...]) -> Label | None:
+        coefficient, atoms = self._monomial((whole,))
+        below, gone = self._monomial(factors)
+        rest = Counter(atoms)
+        rest.subtract(Counter(gone))
+        if any(count < 0 for count in rest.values()) or coefficient % below:
+            return None
+        left = tuple(sorted(rest.elements(), key=id))
+        if coefficient == below and len(left) == 1:
+            return left[0]
+        return self._equal((coefficient // below, left))
+
+    def _equal(self, monomial) -> Label | None:
+        for _, whole in self._layouts:
+            if self._monomial((whole,)) == monomial:
+                return whole.root()
+        return None
+
+    def _split_otherwise(self, whole: Label, factors: tuple[Label, ...]) -> bool:
+        """Is ``whole`` known to lie in memory as the same factors in another order?"""
+        order = list(self._flat(factors))
+        for known, other in self._layouts:
+            if other.root() is whole.root():
+                flat = list(self._flat(known))
+                if flat != order and Counter(flat) == Counter(order):
+                    return True
+        return False
+
+    def _flat(self, factors: Iterable[Label]) -> Iterator[Label]:
+        for factor in factors:
+            root = factor.root()
+            if root.factors is not None:
+                yield from self._flat(root.factors)
+            else:
+                yield root
+
+    def _atoms(self, factors: Iterable[Label]) -> set[Label]:
+        return {factor.root() for factor in factors} | set(self._flat(factors))
+
+    def _monomial(self, factors: Iterable[Label]) -> tuple[int, tuple[Label, ...]]:
+        coefficient, atoms = 1, []
+        for atom in self._flat(factors):
+            if atom.literal or atom.size == 1:
+                coefficient *= atom.size
+            else:
+                atoms.append(atom)
+        return coefficient, tuple(sorted(atoms, key=id))
+
+    def parts(self, label: Label) -> list[Label]:
+        """Return the factors that a label is known to lie in memory as, down to the last."""
+        return list(self._flat((label,)))
+
+    # -- in words ---------------------------------------------------------------------------
+
+    def text(self, label: Label) -> str:
+        """Write a label: its name, the product it is known to be, or its number."""
+        root = label.root()
+        if root.names:
+            rank, _, name = min(root.names)
+            both = rank == BOOK and {"Sq", "Sk"} <= {known[2] for known in root.names}
+            return "S" if both else name
+        if root.factors is not None and root.size != 1:
+            words = [self.text(factor) for factor in root.factors if factor.root().size != 1]
+            if not all(word.isdigit() for word in words):
+                return "*".join(words)
+        return str(root.size)
+
+
+def _same(a: Label, b: Label) -> bool:
+    a, b = a.root(), b.root()
+    return a is b or (a.literal and b.literal and a.size == b.size)
