@@ -2,8 +2,8 @@
 
     python tools/environment.py      any Python 3.11 to 3.13; needs nothing but its standard library
 
-Nothing happens while requirements.txt, pyproject.toml's build part, the interpreter and the folder
-stay what they were at the last complete set-up; otherwise the environment is made anew.
+Nothing happens while requirements.txt, this file, the interpreter and the folder stay what they were
+at the last complete set-up; otherwise the environment is made anew.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ STAMP = VENV / "complete"
 PYTHON = VENV / "bin" / "python"
 REQUIREMENTS = ROOT / "requirements.txt"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
-NEEDED_BYTES = 4_000_000_000
+NEEDED_BYTES = 3_000_000_000
 BELONGS_TO_TORCH = ("nvidia-", "cuda-", "triton")
 # pip's words, and what to tell a person instead.
 CAUSES = {
@@ -60,7 +60,8 @@ def lock(folder: Path, what: str) -> Iterator[None]:
 
 def fingerprint() -> str:
     """Changes when the environment must be made anew."""
-    parts = (REQUIREMENTS.read_text(), sys.version, os.path.realpath(sys.executable), str(ROOT))
+    texts = (REQUIREMENTS.read_text(), Path(__file__).read_text(encoding="utf-8"))
+    parts = (*texts, sys.version, os.path.realpath(sys.executable), str(ROOT))
     return hashlib.sha256("\0".join(parts).encode("utf-8", "surrogateescape")).hexdigest()
 
 
@@ -79,10 +80,20 @@ def set_up() -> None:
     install_torch()
     say(f"{sum(1 for _ in pins())} packages of requirements.txt")
     pip("install", "--no-deps", "-r", str(REQUIREMENTS))
-    pip("install", "--no-deps", "--no-build-isolation", "-e", str(ROOT))
+    add_attnlib()
     verify()
     STAMP.write_text(fingerprint())
     say(f"environment ready after {time.monotonic() - start:.0f} s")
+
+
+def add_attnlib() -> None:
+    """Put this folder on the environment's path, so that an edit of the library counts at once.
+
+    The line is relative: Python reads such files in the locale's encoding, and a folder's name may
+    have letters which the C locale lacks.
+    """
+    packages = next(VENV.glob("lib/python*/site-packages"))
+    (packages / "attnlib.pth").write_text(os.path.relpath(ROOT, packages) + "\n")
 
 
 def say(line: str) -> None:
@@ -145,7 +156,16 @@ def pip(*arguments: str) -> None:
     """Run the environment's pip, showing that it moves; its last words only when it fails."""
     environment = os.environ | {"PYTHONNOUSERSITE": "1", "PIP_DISABLE_PIP_VERSION_CHECK": "1"}
     environment.pop("PYTHONPATH", None)
-    command = [str(PYTHON), "-m", "pip", *arguments, "--no-input", "--progress-bar", "off"]
+    command = [
+        str(PYTHON),
+        "-m",
+        "pip",
+        *arguments,
+        "--no-compile",
+        "--no-input",
+        "--progress-bar",
+        "off",
+    ]
     process = subprocess.Popen(
         command,
         stdin=subprocess.DEVNULL,
@@ -185,7 +205,7 @@ def verify() -> None:
     wanted = dict(split(line.split(";")[0]) for line in pins())
     expected_absent = {split(line.split(";")[0])[0] for line in pins() if ";" in line}
     for name, version in installed.items():
-        if name in ("pip", "attnlib") or name.startswith(BELONGS_TO_TORCH):
+        if name == "pip" or name.startswith(BELONGS_TO_TORCH):
             continue
         if wanted.get(name) != version:
             raise SetupFailed(f"{name} {version} is installed; the list says {wanted.get(name)}")
