@@ -1,0 +1,209 @@
+/* A trace as data: reads the JSON of Trace.to_dict(), refuses what it is not, and knows which numbers are the same
+   numbers. Everything here is pure; a trace may come from anywhere, so nothing in it is believed unchecked. */
+
+import { clamp, decimals, dim, range } from './kit.js';
+
+const MOST = { steps: 20000, axes: 8, values: 65536, text: 300, tensors: 64 };
+const WORDS = { nan: NaN, inf: Infinity, '-inf': -Infinity };
+const WEIGHTS = ['softmax', 'attention_weights'];
+export const SHARES = ['view', 'same', 'in-place'];
+
+/** @typedef {{ name: string, shape: number[], dims: string[], strides: number[], offset: number, dtype: string,
+ *              values: (number | boolean)[] | null, digits: number, storage: string, weights: boolean }} Tensor */
+/** @typedef {{ index: number, file: string, line: number | null, code: string, variable: string, op: string, kind: string,
+ *              note: string, module: string, params: object, inputs: Tensor[], outputs: Tensor[], steps: Step[] }} Step */
+/** @typedef {{ title: string, roles: Object<string, string>, sizes: Object<string, number>, words: string[] | null,
+ *              steps: Step[], warnings: object[], error: object | null, dropped: number, full: number }} Trace */
+
+const isRecord = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+const text = (value, other = '') => (typeof value === 'string' ? value.slice(0, MOST.text) : other);
+const whole = (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 53;
+
+function fail(message) {
+  throw new Error(`This is not a trace that can be played: ${message}.`);
+}
+
+function flatten(values, sizes) {
+  const out = [];
+  const walk = (node, depth) => {
+    if (depth === sizes.length) {
+      const value = typeof node === 'string' ? WORDS[node] : node;
+      if (typeof value !== 'number' && typeof value !== 'boolean') fail('a value is no number');
+      out.push(value);
+      return;
+    }
+    if (!Array.isArray(node) || node.length !== sizes[depth]) fail('the values do not have the shape they claim');
+    for (const child of node) walk(child, depth + 1);
+  };
+  walk(values, 0);
+  return out;
+}
+
+/** @returns {Tensor} */
+function readTensor(json) {
+  if (!isRecord(json)) fail('a tensor is missing');
+  const sizes = json.shape;
+  if (!Array.isArray(sizes) || sizes.length > MOST.axes || !sizes.every(whole)) fail('a shape is not a list of sizes');
+  const dims = Array.isArray(json.dims) && json.dims.length === sizes.length ? json.dims : sizes;
+  let known = json.values !== null && json.values !== undefined;
+  if (known && sizes.reduce((n, size) => n * size, 1) > MOST.values) known = false;
+  const values = known ? flatten(json.values, sizes) : null;
+  const strides = Array.isArray(json.strides) && json.strides.length === sizes.length && json.strides.every(Number.isInteger)
+    ? json.strides : sizes.map((_, n) => sizes.slice(n + 1).reduce((all, size) => all * size, 1));
+  return {
+    name: text(json.name), shape: sizes, dims: dims.map((name, n) => text(name, String(sizes[n]))), strides,
+    offset: whole(json.offset) ? json.offset : 0, dtype: text(json.dtype), values, digits: values ? decimals(values) : 2,
+    storage: '', weights: false,
+  };
+}
+
+/** Give every tensor the name of the memory it lives in: a view has that of its base, so its cells are the same cells. */
+function place(step, latest) {
+  for (const input of step.inputs) {
+    const known = latest.get(input.name);
+    input.storage = known ? known.storage : input.name;
+    input.weights = Boolean(known && known.weights);
+  }
+  const [base] = step.inputs;
+  for (const output of step.outputs) {
+    output.storage = base && SHARES.includes(step.kind) ? base.storage : `${output.name}#${step.index}`;
+    output.weights = WEIGHTS.includes(step.op) || (step.op === 'dropout' && Boolean(base) && base.weights);
+    latest.set(output.name, output);
+  }
+}
+
+/** @returns {Step} */
+function readStep(json, index, latest, depth = 0) {
+  if (!isRecord(json)) fail(`step ${index} is missing`);
+  const tensors = (value) => (value === null || value === undefined ? [] : [value].flat().slice(0, MOST.tensors).map(readTensor));
+  const children = Array.isArray(json.steps) && depth < 8 ? json.steps.slice(0, 1000) : [];
+  const step = {
+    index, file: text(json.file), line: whole(json.line) ? json.line : null, code: text(json.code), op: text(json.op, 'step'),
+    variable: text(json.variable), kind: text(json.kind, 'new'), note: text(json.note), module: text(json.module),
+    params: isRecord(json.params) ? json.params : {}, inputs: tensors(json.inputs), outputs: tensors(json.output), steps: [],
+  };
+  step.variable ||= step.outputs.map((output) => output.name).join(', ') || step.op;
+  place(step, latest);
+  step.steps = children.map((child, n) => readStep(child, n + 1, new Map(latest), depth + 1));
+  return step;
+}
+
+/** Words for the rows that are tokens: those of one sequence, or of all sequences one after another. */
+function readWords(json) {
+  if (!Array.isArray(json) || json.length === 0 || !json.every((word) => typeof word === 'string')) return null;
+  return json.slice(0, 4096).map((word) => word.slice(0, 24));
+}
+
+/** The size at which a cell has its full colour: one for the whole trace, so that scaling is seen as paling. */
+function fullColour(steps) {
+  const sizes = steps.flatMap((step) => step.outputs).flatMap((tensor) => tensor.values || [])
+    .filter((value) => typeof value === 'number' && Number.isFinite(value)).map(Math.abs).sort((a, b) => a - b);
+  return sizes.length ? Math.max(sizes[Math.floor(0.96 * (sizes.length - 1))], 1e-6) : 1;
+}
+
+/** @returns {Trace} throws an Error whose message a reader can use. */
+export function readTrace(json) {
+  if (!isRecord(json) || json.format !== 'attnlib-trace') fail('it does not say "attnlib-trace"');
+  if (json.version !== 1) fail('it is of another version');
+  if (!Array.isArray(json.steps) || json.steps.length === 0) fail('it has no steps');
+  if (json.steps.length > MOST.steps) fail('it has too many steps');
+  const latest = new Map();
+  const steps = json.steps.map((step, n) => readStep(step, n + 1, latest));
+  return {
+    title: text(json.title, 'trace'), roles: isRecord(json.roles) ? json.roles : {}, sizes: isRecord(json.sizes) ? json.sizes : {},
+    words: readWords(json.tokens), steps, warnings: Array.isArray(json.warnings) ? json.warnings.filter(isRecord) : [],
+    error: isRecord(json.error) ? json.error : null, dropped: whole(json.dropped) ? json.dropped : 0, full: fullColour(steps),
+  };
+}
+
+// ---------- tensors
+
+export const rank = (tensor) => tensor.shape.length;
+export const count = (tensor) => tensor.shape.reduce((n, size) => n * size, 1);
+export const address = (tensor, index) => index.reduce((sum, i, axis) => sum + i * tensor.strides[axis], tensor.offset);
+
+export function valueAt(tensor, index) {
+  return tensor.values ? tensor.values[index.reduce((sum, i, axis) => sum * tensor.shape[axis] + i, 0)] : null;
+}
+
+/** Every index of a block of axes, last axis fastest. */
+export const indices = (sizes) => sizes.reduce((all, size) => all.flatMap((index) => range(size).map((i) => [...index, i])), [[]]);
+
+/** The name a reader knows a tensor by: "k transposed" is kᵀ. */
+export const shown = (tensor) => tensor.name.replace(/^(.+) transposed$/, '$1ᵀ');
+
+// ---------- dimensions
+
+export const roleOf = (trace, name) => (Object.hasOwn(trace.roles, name) ? trace.roles[name] : null);
+
+/** "heads*H" as coloured factors. */
+export function dimName(trace, label) {
+  return String(label).split('*').flatMap((name, n) => [...(n ? [{ text: '*', kind: '' }] : []), dim(name, roleOf(trace, name))]);
+}
+
+/** The role that colours an axis: its own, or that of the first factor which has one. */
+export const axisRole = (trace, label) => String(label).split('*').map((name) => roleOf(trace, name)).find(Boolean) || null;
+
+/** "S = 3", or "7" alone where the axis has no name. */
+export function dimSize(trace, label, size) {
+  return String(label) === String(size) ? dimName(trace, label) : [...dimName(trace, label), dim(` = ${size}`, axisRole(trace, label))];
+}
+
+const inBrackets = (items) => ['(', ...items.flatMap((item, n) => [n ? ', ' : '', item]), ')'].flat(Infinity)
+  .map((part) => (typeof part === 'string' ? { text: part, kind: '' } : part));
+export const namedShape = (trace, tensor) => inBrackets(tensor.dims.map((label) => dimName(trace, label)));
+export const sizedShape = (tensor) => `(${tensor.shape.join(', ')})`;
+export const namedStrides = (trace, tensor) => inBrackets(tensor.strides.map((stride, n) => dim(stride, axisRole(trace, tensor.dims[n]))));
+
+// ---------- sheets: the last two axes of a tensor, with every axis before them set to the chosen index
+
+/** @typedef {{ tensor: Tensor, rows: number, cols: number, rowDim: string | null, colDim: string | null,
+ *              index: (i: number, j: number) => number[], value: (i: number, j: number) => number | boolean | null,
+ *              key: (i: number, j: number) => string, stack: { label: string, size: number, at: number }[] }} Sheet */
+
+/** The chosen index along the axes before the last `kept`; an axis of size 1 broadcasts. */
+export const chosen = (tensor, at, kept = 2) => tensor.shape.slice(0, Math.max(0, rank(tensor) - kept))
+  .map((size, axis) => clamp(at[tensor.dims[axis]] || 0, 0, Math.max(0, size - 1)));
+
+/** A sheet along any two axes of a tensor; an axis of null is a single row or column.
+ * @returns {Sheet} */
+export function sheetAlong(tensor, base, rowAxis, colAxis, stack = []) {
+  const index = (i, j) => base.map((at, axis) => (axis === rowAxis ? i : axis === colAxis ? j : at));
+  const side = (axis) => (axis === null ? [1, null] : [tensor.shape[axis], tensor.dims[axis]]);
+  const [rows, rowDim] = side(rowAxis), [cols, colDim] = side(colAxis);
+  return {
+    tensor, index, rows, cols, rowDim, colDim, stack, value: (i, j) => valueAt(tensor, index(i, j)),
+    key: (i, j) => `${tensor.storage}@${address(tensor, index(i, j))}`,
+  };
+}
+
+/** The last two axes, with every axis before them at its chosen index; turned: columns first.
+ * @returns {Sheet} */
+export function sheet(tensor, at, turned = false) {
+  const n = rank(tensor), lead = chosen(tensor, at);
+  const [row, col] = [n > 1 ? n - 2 : null, n > 0 ? n - 1 : null];
+  const stack = lead.map((i, axis) => ({ label: tensor.dims[axis], size: tensor.shape[axis], at: i })).filter((axis) => axis.size > 1);
+  const base = [...lead, 0, 0].slice(0, n);
+  return turned ? sheetAlong(tensor, base, col, row, stack) : sheetAlong(tensor, base, row, col, stack);
+}
+
+/** The words of a sheet's rows, where its rows are the tokens. */
+export function wordsOf(trace, { rows, rowDim, stack }) {
+  if (!trace.words || rowDim === null || roleOf(trace, rowDim) !== 'S') return null;
+  const sequence = stack.find((axis) => roleOf(trace, axis.label) === 'batch');
+  const apart = sequence && trace.words.length === sequence.size * rows;
+  const words = apart ? trace.words.slice(sequence.at * rows, (sequence.at + 1) * rows) : trace.words;
+  return words.length === rows ? words : null;
+}
+
+/** The axes a reader may choose along: those before the last two, of every tensor of the step. */
+export function choices(step) {
+  const found = new Map();
+  for (const tensor of [...step.outputs, ...step.inputs]) {
+    tensor.shape.slice(0, -2).forEach((size, axis) => {
+      const label = tensor.dims[axis];
+      if (size > 1 && size > (found.get(label) || 0)) found.set(label, size);
+    });
+  }
+  return [...found].map(([label, size]) => ({ label, size }));
+}
