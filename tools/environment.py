@@ -1,9 +1,9 @@
 """Set up `.venv` with exactly what requirements.txt names, and `attnlib` itself.
 
-    python tools/environment.py      any Python 3.11 to 3.13; needs nothing but its standard library
+    python tools/environment.py      any Python 3.11 to 3.13, nothing but its standard library
 
-Nothing happens while requirements.txt, this file, the interpreter and the folder stay what they were
-at the last complete set-up; otherwise the environment is made anew.
+Nothing happens while requirements.txt, this file, the interpreter and the folder stay what they
+were at the last complete set-up; otherwise the environment is made anew.
 """
 
 from __future__ import annotations
