@@ -15,6 +15,7 @@ from .stages import (
     split_heads,
     weighted_sum,
 )
+from .tracer import Step, Trace, trace, tracing
 
 __all__ = [
     "Attended",
@@ -26,6 +27,8 @@ __all__ = [
     "SelfAttention",
     "ShapeError",
     "SingleHeadAttention",
+    "Step",
+    "Trace",
     "TraceError",
     "attention",
     "attention_scores",
@@ -38,5 +41,7 @@ __all__ = [
     "project",
     "scale_scores",
     "split_heads",
+    "trace",
+    "tracing",
     "weighted_sum",
 ]
