@@ -70,7 +70,7 @@ PARTS = [
     Part("notebooks", [NBVAL, PLAYERS], RUN_ENV),
     Part("notebooks-avx2", [NBVAL, PLAYERS], RUN_ENV | OTHER_CPU, ("MKL_CBWR",), no_avx2),
     Part("book", [(sys.executable, "tools/book.py")]),
-    Part("pages", [(*PYTEST, "--dist", "loadfile", "tests", "-m", "browser")]),
+    Part("pages", [(*PYTEST, "--dist", "worksteal", "tests", "-m", "browser")]),
     Part("planted", [(*PYTEST, "tests", "-m", "planted")]),
 ]
 

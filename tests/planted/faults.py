@@ -1,0 +1,204 @@
+"""Faults that `make test` must notice: each with where it is planted and which check goes red.
+
+A row plants `new` in place of `old` in a copy of the tree and runs pytest on `tests`, the narrowest
+selection that must fail, with every one of `words` in its output. An `old` that the file no longer
+holds is an error: the row then follows the code. A fault in a built page, below `_build/html`, is
+planted in a copy of the pages.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=120")
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One way to be wrong, and what must be red."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: tuple[str, ...]
+    words: tuple[str, ...]
+
+
+def stage(name: str, file: str, old: str, new: str, tests: str) -> Fault:
+    """A stage that computes something else; its own tests say so."""
+    path = f"tests/stages/{tests}"
+    return Fault(name, f"attnlib/stages/{file}", old, new, (path,), (f"FAILED {path}::",))
+
+
+STAGES = [
+    stage(
+        "project: weight reversed",
+        "projections.py",
+        "return F.linear(x, weight, bias)",
+        "return F.linear(x, weight.flip(0), bias)",
+        "test_projections.py",
+    ),
+    stage(
+        "project: bias forgotten",
+        "projections.py",
+        "return F.linear(x, weight, bias)",
+        "return F.linear(x, weight)",
+        "test_projections.py",
+    ),
+    stage(
+        "scores: no transpose where the sizes allow it",
+        "scores.py",
+        "return q @ k.transpose(-2, -1)",
+        "return q @ (k if k.shape[-2] == k.shape[-1] else k.transpose(-2, -1))",
+        "test_scores.py",
+    ),
+    stage(
+        "scores: scaled already",
+        "scores.py",
+        "return q @ k.transpose(-2, -1)",
+        "return q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5",
+        "test_scores.py",
+    ),
+    stage(
+        "scaling: no root",
+        "scaling.py",
+        "return scores / math.sqrt(head_size)",
+        "return scores / head_size",
+        "test_scaling.py",
+    ),
+    stage(
+        "scaling: inverted",
+        "scaling.py",
+        "return scores / math.sqrt(head_size)",
+        "return scores * math.sqrt(head_size)",
+        "test_scaling.py",
+    ),
+    stage(
+        "masking: aligned with the first key",
+        "masking.py",
+        ".tril(Sk - Sq)",
+        ".tril()",
+        "test_masking.py",
+    ),
+    stage(
+        "masking: off by one",
+        "masking.py",
+        ".tril(Sk - Sq)",
+        ".tril(Sk - Sq - 1)",
+        "test_masking.py",
+    ),
+    stage(
+        "masking: inverted",
+        "masking.py",
+        "scores.masked_fill(~may_attend, -math.inf)",
+        "scores.masked_fill(may_attend, -math.inf)",
+        "test_masking.py",
+    ),
+    stage(
+        "masking: a finite fill",
+        "masking.py",
+        "scores.masked_fill(~may_attend, -math.inf)",
+        "scores.masked_fill(~may_attend, -1e4)",
+        "test_masking.py",
+    ),
+    stage(
+        "softmax: over the queries",
+        "softmax.py",
+        "torch.softmax(safe, -1)",
+        "torch.softmax(safe, -2)",
+        "test_softmax.py",
+    ),
+    stage(
+        "softmax: a row without keys looks at all",
+        "softmax.py",
+        "torch.softmax(safe, -1).masked_fill(sees_nothing, 0.0)",
+        "torch.softmax(safe, -1)",
+        "test_softmax.py",
+    ),
+    stage(
+        "weighted sum: values averaged",
+        "softmax.py",
+        "return weights @ v",
+        "return weights @ v.mean(-2, keepdim=True).expand_as(v)",
+        "test_softmax.py",
+    ),
+    stage(
+        "weighted sum: weights transposed where the sizes allow it",
+        "softmax.py",
+        "return weights @ v",
+        "return (weights.mT if weights.shape[-2] == weights.shape[-1] else weights) @ v",
+        "test_softmax.py",
+    ),
+    stage(
+        "heads: split by view",
+        "heads.py",
+        "x.unflatten(-1, (n_heads, x.shape[-1] // n_heads)).transpose(-3, -2)",
+        "x.reshape(*x.shape[:-2], n_heads, x.shape[-2], x.shape[-1] // n_heads)",
+        "test_heads.py",
+    ),
+    stage(
+        "heads: merged without the transpose",
+        "heads.py",
+        "x.transpose(-3, -2).flatten(-2)",
+        "x.reshape(*x.shape[:-3], x.shape[-2], x.shape[-3] * x.shape[-1])",
+        "test_heads.py",
+    ),
+]
+
+HOUSE = [
+    Fault(
+        "a persistent mask",
+        "attnlib/modules.py",
+        "persistent=False",
+        "persistent=True",
+        ("tests/test_modules.py",),
+        ("FAILED tests/test_modules.py::",),
+    ),
+    Fault(
+        "an import against the table",
+        "attnlib/modules.py",
+        "from .errors import MaskError, ShapeError\n",
+        "from . import examples  # noqa: F401\nfrom .errors import MaskError, ShapeError\n",
+        ("tests/test_house.py",),
+        ("FAILED tests/test_house.py::", "import"),
+    ),
+    Fault(
+        "a docstring whose example lies",
+        "attnlib/stages/scaling.py",
+        "tensor([[1., 2.]])",
+        "tensor([[1., 3.]])",
+        ("tests/test_house.py",),
+        ("FAILED tests/test_house.py::", "scale_scores"),
+    ),
+]
+
+CHAPTER = "book/01-projections.ipynb"
+BOOK = [
+    Fault(
+        "a wrong number in an output",
+        CHAPTER,
+        '"3072"',
+        '"3073"',
+        (*NBVAL, CHAPTER),
+        ("3073", "1 failed"),
+    ),
+    Fault(
+        "a chapter that raises",
+        CHAPTER,
+        "import torch.nn.functional as F\\n",
+        "import torch.nn.functional as F; 1 / 0\\n",
+        (*NBVAL, CHAPTER),
+        ("ZeroDivisionError",),
+    ),
+    Fault(
+        "a page that asks another host",
+        "_build/html/book/notation.html",
+        "</article>",
+        '<img alt="a picture of a map" src="https://example.org/map.png"></article>',
+        ("tests/book/test_pages.py", "-k", "test_page_holds and file and notation"),
+        ("FAILED tests/book/test_pages.py::", "asks another host: https://example.org/map.png"),
+    ),
+]
+
+FAULTS = [*STAGES, *HOUSE, *BOOK]

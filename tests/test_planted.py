@@ -1,0 +1,71 @@
+"""Every planted fault is seen: the check that should be red is red."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from notebooks import RUN_ENV
+
+from .planted.faults import FAULTS, Fault
+
+ROOT = Path(__file__).resolve().parent.parent
+PAGES = "_build/html"
+
+pytestmark = [pytest.mark.planted, pytest.mark.timeout(300)]
+
+
+def own_files() -> Iterator[str]:
+    """Every file of the tree that Git keeps or would keep, as it is now."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    listing = subprocess.run(command, cwd=ROOT, capture_output=True, check=True).stdout
+    for name in sorted(set(os.fsdecode(listing).split("\0")) - {""}):
+        if (ROOT / name).is_file():
+            yield name
+
+
+def plant(fault: Fault, folder: Path) -> None:
+    """Copy the tree and put the fault in."""
+    for name in own_files():
+        target = folder / name
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, target)
+    if fault.file.startswith(PAGES):
+        assert (ROOT / PAGES).is_dir(), "there is no built book: run `make book` first"
+        shutil.copytree(ROOT / PAGES, folder / PAGES)
+    file = folder / fault.file
+    text = file.read_text(encoding="utf-8")
+    assert fault.old in text, f"{fault.file} no longer holds {fault.old!r}: the row must follow"
+    file.write_text(text.replace(fault.old, fault.new, 1), encoding="utf-8")
+
+
+def outcome(tests: tuple[str, ...], folder: Path) -> tuple[int, str]:
+    """Run pytest in the folder, on the copy's own library; return its exit code and output."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
+    environment |= RUN_ENV | {"PYTHONPATH": str(folder)}
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(
+        command,
+        cwd=folder,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+def test_planted_fault_is_red(fault: Fault, tmp_path: Path) -> None:
+    plant(fault, tmp_path)
+    code, output = outcome(fault.tests, tmp_path)
+    assert code == pytest.ExitCode.TESTS_FAILED, output
+    for words in fault.words:
+        assert words in output
+    shutil.rmtree(tmp_path)
