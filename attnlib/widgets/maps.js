@@ -2,6 +2,7 @@
    of its own: operands, a sign, the result, side by side. */
 
 import { clamp, code, dim, list, number, range, say } from './kit.js';
+import { unit } from './scene.js';
 import { axisRole, dimName, dimSize, namedShape, rank, sheet, shown, wordsOf } from './trace.js';
 
 const SIGNS = { add: '+', sub: '−', mul: '×', div: '÷' };
@@ -12,8 +13,8 @@ const name = (tensor) => code(shown(tensor));
 /** Draw sheets and signs from left to right, on a new line where the room ends. Items: { view, … } or { sign }. */
 export function flow(scene, items, top = scene.top + 20) {
   const views = items.filter((item) => item.view).map((item) => item.view);
-  const { w, h } = scene.fit(Math.max(...views.map((view) => view.cols)), Math.max(...views.map((view) => view.rows)), scene.width - scene.left - 30, 300);
-  const apart = scene.narrow ? 76 : 132;
+  const { w, h } = scene.fit(Math.max(...views.map((view) => view.cols)), Math.max(...views.map((view) => view.rows)), scene.width - scene.left - 30, 300, views.map((view) => view.tensor));
+  const apart = scene.narrow ? 76 : 110;
   let x = scene.left, y = top, deep = top, sign = null;
   const places = [];
   items.forEach((item) => {
@@ -22,13 +23,20 @@ export function flow(scene, items, top = scene.top + 20) {
     if (!first && x + item.view.cols * w > scene.width - 10) {
       [x, y] = [scene.left, deep + (scene.narrow ? 66 : 84)];
     }
-    if (sign) scene.text(`sign${places.length}`, x - (x === scene.left ? 0 : scene.narrow ? 50 : 66), x === scene.left ? y - (scene.narrow ? 52 : 62) : y + item.view.rows * h / 2 + 6, sign, x === scene.left ? 'sign' : 'sign middle');
+    if (sign) drawSign(scene, places.length, sign, x === scene.left ? [4, y - 32] : [x - (scene.narrow ? 50 : 66), y + item.view.rows * h / 2 + 6]);
     sign = null;
-    const place = scene.grid(item.view, x, y, { w, h, words: first, ...item });
+    const place = scene.grid(item.view, x, y, { w: unit(w, item.view.cols), h: unit(h, item.view.rows), words: first, ...item });
     places.push(place);
     [x, deep] = [place.right + place.depth + apart - place.depth, Math.max(deep, place.bottom + place.depth)];
   });
   return Object.assign(places, { bottom: deep });
+}
+
+/** A sign between two grids, its number under it. */
+function drawSign(scene, n, sign, [x, y]) {
+  const [first, second] = [sign].flat().length && Array.isArray(sign[0]) ? sign : [sign, null];
+  scene.text(`sign${n}`, x, y, first, x === 4 ? 'sign' : 'sign middle');
+  if (second) scene.text(`sign${n}.number`, x, y + 20, second, x === 4 ? '' : 'middle');
 }
 
 const front = (scene, tensor, options = {}) => ({ view: sheet(tensor, scene.at), ...options });
@@ -41,8 +49,8 @@ function countWords(trace, tensor) {
   const n = rank(tensor), of = (axis) => dimSize(trace, tensor.dims[axis], tensor.shape[axis]);
   if (n === 0) return say`${name(tensor)} is a single number.`;
   if (n === 1) return say`${name(tensor)} is one row of ${of(0)} numbers.`;
-  const rows = say`${of(n - 2)} rows of ${of(n - 1)} numbers each`;
-  if (n === 2) return say`${name(tensor)} is ${rows}.`;
+  const rows = say`${of(n - 2)} ${tensor.shape[n - 2] === 1 ? 'row' : 'rows'} of ${of(n - 1)} numbers each`;
+  if (tensor.shape.slice(0, -2).every((size) => size === 1)) return say`${name(tensor)} is ${rows}${n > 2 ? ', on a single sheet' : ''}.`;
   const lead = list(tensor.shape.slice(0, -2).map((_, axis) => of(axis)));
   return say`${name(tensor)} is a stack of ${lead} sheets; on each, ${rows}.`;
 }
@@ -77,8 +85,9 @@ function scalePhases(step, trace) {
   const [input] = step.inputs, size = step.params.head_size, by = step.params.other;
   const heads = step.op === 'scale_scores' && typeof size === 'number';
   const root = heads ? Math.sqrt(size) : by, H = dim('H', 'H');
-  const sign = heads ? say`÷ √${H} = ${number(root, Number.isInteger(root) ? 0 : 2)}` : say`${SIGNS[step.op] || step.op} ${number(root)}`;
-  const why = heads ? say`Each score is a sum of ${H} = ${size} products and tends to grow with √${H}; dividing by √${H} = ${number(root, Number.isInteger(root) ? 0 : 2)} takes that growth away.`
+  const short = number(root, Number.isInteger(root) ? 0 : 2);
+  const sign = heads ? [say`÷ √${H}`, say`= ${short}`] : say`${SIGNS[step.op] || step.op} ${short}`;
+  const why = heads ? say`Each score is a sum of ${H} = ${size} products and tends to grow with √${H}; dividing by √${H} = ${short} takes that growth away.`
     : say`Every number of ${name(input)} meets the same number: ${sign}.`;
   const shrink = heads || step.op === 'div' ? 1 / root : step.op === 'mul' ? root : null;
   const after = shrink === null || !(shrink > 0) ? say`The shape stays ${namedShape(trace, step.outputs[0])}; only the numbers change.`
@@ -205,8 +214,9 @@ const SAYS = {
 
 function axisAt(trace, step) {
   const [input] = step.inputs, axis = step.params.dim;
-  const label = Number.isInteger(axis) ? input.dims.at(axis) : undefined;
-  return label === undefined ? 'its axes' : dimName(trace, label);
+  if (!Number.isInteger(axis)) return 'all axes';
+  const label = input.dims.at(axis);
+  return label === undefined || label === String(input.shape.at(axis)) ? `axis ${axis}` : dimName(trace, label);
 }
 
 function plainWords(step, trace) {

@@ -375,7 +375,7 @@ class Player {
     const items = [];
     if (phase.picks && phase.picks.i > 1) items.push(picker('i', say`row i`, phase.picks.i, state.i));
     if (phase.picks && phase.picks.j > 1) items.push(picker('j', say`column j`, phase.picks.j, state.j));
-    for (const { label, size } of choices(this.step)) {
+    for (const { label, size } of choices(this.step, phase.kept)) {
       items.push(picker(`at:${label}`, say`${dimName(trace, label)} in front`, size, state.at[label] ?? (phase.other === label ? 1 : 0)));
     }
     this.part.picks.replaceChildren(...items);

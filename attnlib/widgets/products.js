@@ -2,6 +2,7 @@
    operand above on the right, the result where row and column meet; the contracted dim bends from one to the other. */
 
 import { clamp, code, number, range, say } from './kit.js';
+import { unit } from './scene.js';
 import { axisRole, chosen, dimName, dimSize, rank, roleOf, sheet, shown, wordsOf } from './trace.js';
 
 const TURNED = ['linear', 'project', 'attention_scores'];      // the right operand is drawn turned
@@ -62,16 +63,18 @@ function drawArcs(scene, product, a, b, d) {
 /** @param show which numbers of the result stand there already */
 function drawCross(scene, product, { i, j, d, show = () => true, arcs = true } = {}) {
   const { a: left, b: right, c: result } = sheetsOf(product, scene.at), fits = product.inner[0] === product.inner[1];
-  const { w, h } = scene.fit(left.cols + right.cols, left.rows + right.rows, scene.width - scene.left - scene.gap - (scene.narrow ? 34 : 60));
+  const tensors = [product.left, product.right, ...(product.result ? [product.result] : [])];
+  const { w, h } = scene.fit(left.cols + right.cols, left.rows + right.rows, scene.width - scene.left - scene.gap - (scene.narrow ? 34 : 60), 400, tensors);
+  const [cw, rh] = [unit(w, right.cols), unit(h, left.rows)];
   const bx = scene.left + left.cols * w + scene.gap, ay = scene.top + right.rows * h + scene.rise;
   const square = result && result.rowDim === result.colDim && roleOf(scene.trace, result.rowDim) === 'S';
   const near = (own, other) => (other === undefined ? '' : own === other ? 'on' : '');
   const a = scene.grid(left, scene.left, ay, {
-    w, h, nameBelow: true, col: { sum: true }, row: square ? { word: 'queries' } : {}, lit: { i, j: d },
+    w, h: rh, nameBelow: true, col: { sum: true }, row: square ? { word: 'queries' } : {}, lit: { i, j: d },
     kind: (r, k) => (i === undefined ? '' : r === i ? near(k, d) : 'off'), pick: (r) => ({ i: r }),
   });
   const b = scene.grid(right, bx, scene.top, {
-    w, h, name: bLabel(product), row: { sum: true }, col: square ? { word: 'keys' } : {}, lit: { i: d, j },
+    w: cw, h, name: bLabel(product), row: { sum: true }, col: square ? { word: 'keys' } : {}, lit: { i: d, j },
     kind: (k, c) => (j === undefined ? '' : c === j ? near(k, d) : 'off'), pick: (k, c) => ({ j: c }),
   });
   if (!arcs) return { a, b };
@@ -80,12 +83,12 @@ function drawCross(scene, product, { i, j, d, show = () => true, arcs = true } =
     : say`${dimSize(scene.trace, product.dims[0], product.inner[0])} ≠ ${dimSize(scene.trace, product.dims[1], product.inner[1])}`;
   scene.text('sum', scene.narrow ? 0 : scene.left - 80, scene.top + (scene.narrow ? 10 : 18), sum, fits ? 'strong' : 'strong bad');
   if (!fits || !result) {
-    scene.box('nothing', bx, ay, right.cols * w, left.rows * h, 'dashed');
-    scene.text('nothing.text', bx + right.cols * w / 2, ay + left.rows * h / 2 + 4, 'no product', 'bad middle strong');
-    return { a, b, c: { ...a, x: bx, right: bx + right.cols * w, bottom: ay + left.rows * h } };
+    scene.box('nothing', bx, ay, right.cols * cw, left.rows * rh, 'dashed');
+    scene.text('nothing.text', bx + right.cols * cw / 2, ay + left.rows * rh / 2 + 4, 'no product', 'bad middle strong');
+    return { a, b, c: { ...a, x: bx, right: bx + right.cols * cw, bottom: ay + left.rows * rh } };
   }
   const c = scene.grid(result, bx, ay, {
-    w, h, nameBelow: true, words: false, lit: { i, j }, show, pick: (r, c) => ({ i: r, j: c }),
+    w: cw, h: rh, nameBelow: true, words: false, lit: { i, j }, show, pick: (r, c) => ({ i: r, j: c }),
     row: { right: true, word: square && 'queries' }, col: { under: true, word: square && 'keys' },
   });
   if (i !== undefined) scene.band('row', a, { i });

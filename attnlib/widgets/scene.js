@@ -9,6 +9,11 @@ import { axisRole, dimSize, shown, wordsOf } from './trace.js';
 const DIGITS = 26;      // a narrower cell shows its colour only
 const SINGLE = 5;       // a smaller one is not drawn by itself: the grid becomes a block, to scale
 const CELLS = 1024;
+const BARE = 18;        // the side of a cell that has no number to show
+const THIN = 14;        // the least a side of a block is drawn with
+
+/** The unit of an axis: never so small that the whole axis vanishes. */
+export const unit = (size, n) => Math.max(size, THIN / Math.max(1, n));
 
 /** Colour of a value on the one diverging scale of the trace. */
 export function tint(value, full) {
@@ -69,22 +74,23 @@ export class Scene {
     });
   }
 
-  /** The cell size at which `cols` and `rows` fit; below a legible size the same unit both ways, so that shapes stay to scale. */
-  fit(cols, rows, width, height = 420) {
-    const [w, h] = [Math.min(this.cellWidth, width / Math.max(1, cols)), Math.min(this.cellHeight, height / Math.max(1, rows))];
-    if (w >= 12 && h >= 12) return { w, h: Math.min(h, w * 1.1) };
-    const unit = Math.min(w, h);
-    return { w: unit, h: unit };
+  /** The cell size at which `cols` and `rows` fit; below a legible size, and where there are no numbers to write,
+   * one small unit both ways, so that shapes are drawn to scale. */
+  fit(cols, rows, width, height, tensors) {
+    const written = tensors.every((tensor) => tensor.values);
+    const [w, h] = [Math.min(written ? this.cellWidth : BARE, width / Math.max(1, cols)), Math.min(written ? this.cellHeight : BARE, height / Math.max(1, rows))];
+    if (written && w >= 12 && h >= 12) return { w, h: Math.min(h, w * 1.1) };
+    return { w: Math.min(w, h), h: Math.min(w, h) };
   }
 
   /** A sheet as a labelled grid. Returns where it stands. */
   grid(view, x, y, options = {}) {
     const { w = this.cellWidth, h = this.cellHeight, id = view.tensor.storage, stack = view.stack } = options;
     const place = { x, y, w, h, rows: view.rows, cols: view.cols, right: x + view.cols * w, bottom: y + view.rows * h };
-    place.block = w < SINGLE || h < SINGLE || view.rows * view.cols > CELLS;
+    place.block = !view.tensor.values || w < SINGLE || h < SINGLE || view.rows * view.cols > CELLS;
     const depth = this.sheets(id, place, stack);
     place.depth = depth;
-    if (place.block) this.box(`${id}.block`, x, y, view.cols * w, view.rows * h, 'block');
+    if (place.block) this.block(id, place);
     else this.cells(view, place, options);
     this.axes(id, view, place, options);
     if (options.name !== false) this.title(id, view, place, options);
@@ -98,6 +104,14 @@ export class Scene {
     }
     if (behind.length) this.box(`${id}.front`, x, y, cols * w, rows * h, 'front');
     return 6 * behind.length;
+  }
+
+  /** A grid without numbers: its outline, and its lines where they can be told apart. */
+  block(id, { x, y, w, h, rows, cols }) {
+    this.box(`${id}.block`, x, y, cols * w, rows * h, 'block');
+    const lines = (n, size, draw) => (size < SINGLE || n > 200 ? '' : range(n - 1).map((i) => draw((i + 1) * size)).join(''));
+    const d = lines(cols, w, (at) => `M${x + at} ${y}v${rows * h}`) + lines(rows, h, (at) => `M${x} ${y + at}h${cols * w}`);
+    if (d) this.path(`${id}.lines`, d, 'lines');
   }
 
   cells(view, { x, y, w, h }, { show = () => true, kind = () => '', fill, masked, pick, ghost = false, digits = view.tensor.digits }) {
@@ -116,9 +130,9 @@ export class Scene {
     const { x, y, w, h, rows, cols, right, bottom, block, depth } = place;
     const named = (label, extra) => (extra ? [...dimSize(this.trace, label, extra.n), dim(` ${extra.word}`, axisRole(this.trace, label))] : undefined);
     if (view.rowDim !== null) {
-      const tokens = words && !this.narrow && !block && !row.right && wordsOf(this.trace, view);
-      const parts = row.sum ? [] : named(view.rowDim, row.word && !this.narrow && { n: rows, word: row.word });
-      const short = rows * h < 40 && !row.sum;
+      const tokens = words && !this.narrow && !block && !row.right && !row.sum && h > 13 && wordsOf(this.trace, view);
+      const parts = row.sum || row.bare ? [] : named(view.rowDim, row.word && !this.narrow && { n: rows, word: row.word });
+      const short = rows * h < 40 && !row.sum && !row.bare;
       this.axis(`${id}.axis.${view.rowDim}`, view.rowDim, row.right ? right + 9 + depth : x - 9, bottom, rows, h, {
         upright: true, under: row.right, sum: row.sum, on: lit.i, whole: block || h < 8, parts: short ? [] : parts, away: tokens ? 56 : 0,
       });

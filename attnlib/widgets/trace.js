@@ -4,6 +4,7 @@
 import { clamp, decimals, dim, range } from './kit.js';
 
 const MOST = { steps: 20000, axes: 8, values: 65536, text: 300, tensors: 64 };
+const OUTLIER = 1e4;     // a fill like -1e9 says nothing about the other numbers
 const WORDS = { nan: NaN, inf: Infinity, '-inf': -Infinity };
 const WEIGHTS = ['softmax', 'attention_weights'];
 export const SHARES = ['view', 'same', 'in-place'];
@@ -82,7 +83,10 @@ function readStep(json, index, latest, depth = 0) {
     variable: text(json.variable), kind: text(json.kind, 'new'), note: text(json.note), module: text(json.module),
     params: isRecord(json.params) ? json.params : {}, inputs: tensors(json.inputs), outputs: tensors(json.output), steps: [],
   };
-  step.variable ||= step.outputs.map((output) => output.name).join(', ') || step.op;
+  for (const input of step.inputs) {
+    if (step.module && /^(weight|bias)$/.test(input.name)) input.name = `${step.module}.${input.name}`;
+  }
+  step.variable ||= step.outputs.map((output) => output.name).join(', ') || (step.kind === 'error' ? step.code : step.op);
   place(step, latest);
   step.steps = children.map((child, n) => readStep(child, n + 1, new Map(latest), depth + 1));
   return step;
@@ -97,7 +101,7 @@ function readWords(json) {
 /** The size at which a cell has its full colour: one for the whole trace, so that scaling is seen as paling. */
 function fullColour(steps) {
   const sizes = steps.flatMap((step) => step.outputs).flatMap((tensor) => tensor.values || [])
-    .filter((value) => typeof value === 'number' && Number.isFinite(value)).map(Math.abs).sort((a, b) => a - b);
+    .filter((value) => typeof value === 'number').map(Math.abs).filter((size) => size < OUTLIER).sort((a, b) => a - b);
   return sizes.length ? Math.max(sizes[Math.floor(0.96 * (sizes.length - 1))], 1e-6) : 1;
 }
 
@@ -196,11 +200,11 @@ export function wordsOf(trace, { rows, rowDim, stack }) {
   return words.length === rows ? words : null;
 }
 
-/** The axes a reader may choose along: those before the last two, of every tensor of the step. */
-export function choices(step) {
+/** The axes a reader may choose along: those before the last `kept`, of every tensor of the step. */
+export function choices(step, kept = 2) {
   const found = new Map();
   for (const tensor of [...step.outputs, ...step.inputs]) {
-    tensor.shape.slice(0, -2).forEach((size, axis) => {
+    tensor.shape.slice(0, -Math.min(kept, Math.max(2, rank(tensor) - 1))).forEach((size, axis) => {
       const label = tensor.dims[axis];
       if (size > 1 && size > (found.get(label) || 0)) found.set(label, size);
     });

@@ -65,10 +65,16 @@ const headTint = (head, heads) => (head === undefined ? undefined
 
 // ---------- a tensor laid open: up to three axes at once
 
+/** Whether a tensor is drawn with three axes at once instead of with one sheet in front. */
+export function isOpen(trace, tensor) {
+  const n = rank(tensor);
+  return n > 3 && tensor.shape[roleOf(trace, tensor.dims[n - 2]) === 'heads' ? n - 2 : n - 3] <= BLOCKS;
+}
+
 /** The sheets of a tensor and where they stand: [{ view, x, y }], with the axis that runs over them. */
 function open(scene, tensor, at, w, h) {
   const n = rank(tensor), over = n - 3;
-  if (n < 4 || tensor.shape[over] > BLOCKS && roleOf(scene.trace, tensor.dims[n - 2]) !== 'heads') return { sheets: [{ view: sheet(tensor, at), x: 0, y: 0 }], over: null };
+  if (!isOpen(scene.trace, tensor)) return { sheets: [{ view: sheet(tensor, at), x: 0, y: 0 }], over: null };
   const lead = chosen(tensor, at, 3), base = [...lead, 0, 0, 0];
   const stack = lead.map((i, axis) => ({ label: tensor.dims[axis], size: tensor.shape[axis], at: i })).filter((axis) => axis.size > 1);
   const inside = roleOf(scene.trace, tensor.dims[n - 2]) === 'heads', axis = inside ? n - 2 : over;
@@ -88,8 +94,8 @@ function extent(scene, tensor, at, w, h) {
 function drawOpen(scene, tensor, at, x, y, options) {
   const { w, h, id = tensor.storage, name = shown(tensor) } = options, { sheets, over, inside } = open(scene, tensor, at, w, h);
   const places = sheets.map(({ view, x: dx, y: dy }, n) => scene.grid(view, x + dx, y + dy, {
-    ...options, id: over === null ? id : `${id}.${n}`, name: false, words: n === 0 || !inside,
-    row: inside && n > 0 ? { parts: [] } : {}, lit: options.lit || {},
+    ...options, id: over === null ? id : `${id}.${n}`, name: false, words: over === null || (inside && n === 0),
+    row: { bare: inside && n > 0 }, lit: options.lit || {},
     kind: options.kind && ((i, j) => options.kind(view.index(i, j))), fill: options.fill && ((i, j) => options.fill(view.index(i, j))),
   }));
   const [first, last] = [places[0], places.at(-1)];
@@ -180,10 +186,9 @@ function drawStrides(scene, tensors, x, y, apart) {
 /** @param stage 'before' | 'after' | 'walk' */
 function drawMove(scene, step, stage) {
   const { at, trace } = scene, [input] = step.inputs, outputs = step.outputs, heads = headsOf(step, trace, at);
-  const size = sizeFor(scene, step), { w, h } = size, gapped = scene.narrow ? 58 : 110;
+  const size = sizeFor(scene, step), { w, h } = size, gapped = between(scene);
   const tall = [input, ...outputs].some((tensor) => open(scene, tensor, at, w, h).inside);
   const y = scene.top + (tall ? 34 : 0);
-  const copies = !SHARES.includes(step.kind);
   const openLeft = (tensor) => (open(scene, tensor, at, w, h).over !== null ? (scene.narrow ? 20 : 30) : 0);
   const fillIn = heads && ((index) => heads.fill(address(input, index)));
   const both = size.both, x = scene.left + (scene.narrow ? openLeft(input) : 0);
@@ -199,9 +204,8 @@ function drawMove(scene, step, stage) {
   if (stage !== 'before') {
     let left = both ? right + gapped : x;
     for (const output of outputs) {
-      const origin = originOf(step, output), as = origin ? { ...output, storage: input.storage } : output;
-      const placed = origin && copies ? { ...as, strides: as.strides } : as;
-      const after = drawOpen(keyed(scene, placed, origin, input), placed, at, left + openLeft(output), y, {
+      const origin = originOf(step, output), same = origin ? { ...output, storage: input.storage } : output;
+      const after = drawOpen(keyed(scene, origin, input), same, at, left + openLeft(output), y, {
         w, h, fill: heads && origin && ((index) => heads.fill(origin(index))),
         kind: stage === 'walk' ? (index) => (index.at(-2) === 0 ? 'on' : 'off') : undefined, name: shown(output),
       });
@@ -213,21 +217,24 @@ function drawMove(scene, step, stage) {
 }
 
 /** A scene that writes into another one, with cells named after where they came from. */
-function keyed(scene, tensor, origin, input) {
+function keyed(scene, origin, input) {
   if (!origin) return scene;
   const other = Object.create(scene);
   other.cells = (view, place, options) => scene.cells({ ...view, key: (i, j) => `${input.storage}@${origin(view.index(i, j))}` }, place, options);
   return other;
 }
 
+/** The cell size at which the widest tensor of the row fits, and whether before and after fit side by side. */
 function sizeFor(scene, step) {
-  const { at } = scene, [input] = step.inputs, all = [input, ...step.outputs], room = scene.width - scene.left - 24, gap = scene.narrow ? 58 : 110;
-  const units = (tensor) => { const { width, height } = extent(scene, tensor, at, 1, 1); return { width, height }; };
-  const widest = Math.max(...all.map((tensor) => units(tensor).width)), tallest = Math.max(...all.map((tensor) => units(tensor).height));
-  const { w, h } = scene.fit(widest, tallest, room, 400);
-  const total = all.reduce((sum, tensor) => sum + extent(scene, tensor, at, w, h).width + gap, -gap);
-  return { w, h, both: total <= room };
+  const all = [step.inputs[0], ...step.outputs], room = scene.width - scene.left - 24;
+  const gaps = all.map((tensor) => extent(scene, tensor, scene.at, 0, 0));
+  const units = all.map((tensor, n) => { const { width, height } = extent(scene, tensor, scene.at, 1, 1); return { width: width - gaps[n].width, height: height - gaps[n].height }; });
+  const most = (sizes, side) => Math.max(...sizes.map((size) => size[side]));
+  const { w, h } = scene.fit(most(units, 'width'), most(units, 'height'), room - most(gaps, 'width'), 400 - most(gaps, 'height'), all);
+  const apart = all.reduce((sum, tensor) => sum + extent(scene, tensor, scene.at, w, h).width + between(scene), -between(scene));
+  return { w, h, both: apart <= room };
 }
+const between = (scene) => (scene.narrow ? 58 : 110);
 
 function drawMemory(scene, step, stage, bottom, heads) {
   const { at, trace } = scene, [input] = step.inputs, [output] = step.outputs, copies = !SHARES.includes(step.kind);
@@ -252,7 +259,13 @@ function drawMemory(scene, step, stage, bottom, heads) {
 // ---------- words
 
 const name = (tensor) => code(shown(tensor));
-const call = (step) => code(step.op === 'transpose' && step.params.dim0 !== undefined ? 'transpose' : step.op);
+
+/** The call as it stands in the code, where it is short. */
+function call(step) {
+  const found = step.code.split('.').find((piece) => piece.startsWith(`${step.op}(`) && piece.length < 32);
+  return code(found ? found.slice(0, found.indexOf(')') + 1) || step.op : step.op);
+}
+
 
 function memoryWords(trace, tensor) {
   const n = rank(tensor);
@@ -292,9 +305,10 @@ function moveWords(step, trace) {
 export function viewPhases(step, trace) {
   if (!movesNothing(step)) return null;
   const [input] = step.inputs, [output] = step.outputs, n = rank(output);
+  const open = [input, ...step.outputs].filter((tensor) => rank(tensor) > 3).every((tensor) => isOpen(trace, tensor)), kept = open ? 3 : 2;
   const phases = [
-    { say: () => memoryWords(trace, input), draw: (scene) => drawMove(scene, step, 'before') },
-    { say: () => moveWords(step, trace), draw: (scene) => drawMove(scene, step, 'after') },
+    { kept, say: () => memoryWords(trace, input), draw: (scene) => drawMove(scene, step, 'before') },
+    { kept, say: () => moveWords(step, trace), draw: (scene) => drawMove(scene, step, 'after') },
   ];
   const turns = step.op === 'transpose' && step.kind === 'view' && n > 1 && n < 4 && Math.min(step.params.dim0, step.params.dim1) === n - 2;
   if (turns && output.shape[n - 1] > 1 && step.outputs.length === 1) {
