@@ -50,7 +50,7 @@ test: environment
 	@$(python) tools/suite.py $(PART)
 
 bench: environment
-	@$(python) benchmarks/fused.py
+	@$(python) benchmarks/attention.py
 
 clean:
 	rm -rf .venv _build .mypy_cache .pytest_cache .ruff_cache .hypothesis

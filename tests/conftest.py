@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 import torch
-from browser import WHAT_TO_DO, find
 from hypothesis import settings
+
+from browser import WHAT_TO_DO, find
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser

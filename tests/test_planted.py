@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from notebooks import RUN_ENV
 
 from .planted.faults import FAULTS, Fault
