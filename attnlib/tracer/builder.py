@@ -5,14 +5,17 @@ from __future__ import annotations
 import ast
 from collections.abc import Mapping
 
+import torch
+
 from ..dims import role
 from . import operations
 from .findings import Findings
+from .given import book_name
 from .recorder import Call, Recorder, ShapeRead, StageCall, State
 from .rows import Step, TensorInfo
 from .rules import RULES
 from .source import Site, operands, site_of
-from .symbols import BOOK, CODE, DIMS, Dim, Label
+from .symbols import BOOK, CODE, Dim, Label
 
 FUSED = "fused_attention"
 FUSED_NOTE = "one kernel: scores, scale, mask, softmax and sum; the weights are never a tensor"
@@ -23,7 +26,7 @@ class Operation:
 
     def __init__(self, builder: Builder, call: Call, site: Site) -> None:
         self._builder, self._call, self._site = builder, call, site
-        self.name = call.op
+        self.name, self.module = call.op, call.module
         self.symbols = builder.symbols
         bound = operations.Bound(call.op, call.args, call.kwargs, _is_state)
         self.bound = bound
@@ -121,6 +124,7 @@ class Builder:
         self._named: list[tuple[TensorInfo, list[Label]]] = []
         self._stages: dict[int, Step] = {}
         self._stage_calls: list[StageCall] = []
+        self._last: dict[int, Call] = {}  # of each stage, the operation that gives its result
 
     def labels(self, state: State) -> list[Label]:
         return self.recorder.labels(state)
@@ -130,21 +134,17 @@ class Builder:
     def build(self) -> list[Step]:
         events = self.recorder.events
         calls = [event for event in events if isinstance(event, Call)]
+        self._last = {id(stage): call for call in calls for stage in call.stages}
         after = {id(call): later for call, later in zip(calls, calls[1:], strict=False)}
         for event in events:
             if isinstance(event, ShapeRead):
                 self._read(event)
             else:
                 self._tell(event, after.get(id(event)))
-        self._number()
+        _finish(self.steps)
         for info, labels in self._named:
             info.dims = tuple(self.symbols.text(label) for label in labels)
         return self.steps
-
-    def _number(self) -> None:
-        for index, step in enumerate(self.steps, 1):
-            step.index = index
-            _number_children(step)
 
     def input(self, name: str, state: State, site: Site | None) -> None:
         """Begin with a tensor that was passed in."""
@@ -214,17 +214,24 @@ class Builder:
         """At a tensor's first sight give it its written name, and the dims of that name."""
         identity = state.identity
         if identity.name is None:
-            identity.name = self._parameter_name(op, which, state) or op.operand(which)
+            identity.name = op.operand(which) or self._parameter(op, which)
         name = identity.name
         if self._variables and name in self._variables:
             entry = self._variables[name]
             entry.apply(self.symbols, self.labels(state), name)
 
-    def _parameter_name(self, op: Operation, which: int, state: State) -> str | None:
-        return None
+    def _parameter(self, op: Operation, which: int) -> str | None:
+        """Name a layer's own tensor after its module: ``query.weight``."""
+        path, argument = self._modules.get(op.module), op.bound.places[which][0]
+        if op.module is None or not isinstance(getattr(op.module, argument, None), torch.Tensor):
+            return None
+        return f"{path}.{argument}" if path else argument
 
     def _operand_name(self, op: Operation, which: int) -> str:
+        """Name an input by the row that made it, else as it is written."""
         known = op.inputs[which].identity.name
+        if known is not None and _is_name(known):
+            return known
         written = op.operand(which)
         if written is not None and written.isidentifier():
             return written
@@ -275,7 +282,8 @@ class Builder:
     def _module(self, module) -> str | None:
         if module is None:
             return None
-        return self._modules.get(module) or type(module).__name__
+        path = self._modules.get(module)
+        return type(module).__name__ if path is None else path or None
 
     # -- stages -----------------------------------------------------------------------------
 
@@ -291,9 +299,10 @@ class Builder:
                 self._stages[id(stage)] = self._stage_step(stage)
                 rows.append(self._stages[id(stage)])
             parent = self._stages[id(stage)]
-            self._result(parent, stage, step, call)
             rows = parent.steps
         rows.append(step)
+        for stage in reversed(call.stages):
+            self._result(self._stages[id(stage)], stage, step, call)
 
     def _stage_step(self, stage: StageCall) -> Step:
         site = site_of(*stage.chain[0]) if stage.chain else Site("", None)
@@ -319,10 +328,13 @@ class Builder:
         if call.error is not None:
             parent.kind, parent.output = "error", None
             return
+        if self._last[id(stage)] is not call:
+            return
         state = call.out if isinstance(call.out, State) else call.out[-1]
-        targets = landing(stage.chain)
-        site = site_of(*stage.chain[0]) if stage.chain else None
-        name = targets[0] if targets else (site.expression if site else "") or stage.name
+        targets = landing(stage.chain)[:1]
+        name = targets[0] if targets else step.expression or stage.name
+        if stage.chain and not targets:
+            name = site_of(*stage.chain[0]).expression or name
         state.identity.name = name
         parent.variable = targets[0] if targets else None
         parent.output = self.info(state, name)
@@ -416,11 +428,6 @@ def _plain_name(node: ast.expr | None) -> str | None:
     return node.attr if isinstance(node, ast.Attribute) else None
 
 
-def book_name(name: str) -> str:
-    """Give the book's symbol for a name in attnlib's own files; Sq and Sk stay apart."""
-    return name if name in ("Sq", "Sk") else role(name) or name
-
-
 def _is_state(value) -> bool:
     return isinstance(value, State)
 
@@ -437,6 +444,8 @@ def shown_params(op: Operation) -> dict:
     """Keep the arguments that a row shows, as plain JSON."""
     shown = {}
     for name, value in op.params.items():
+        if name.startswith("_"):
+            continue
         if name == "index":
             value = _index_text(value)
         shown[name] = operations.jsonable(value)
@@ -451,10 +460,14 @@ def _index_text(index):
     ]
 
 
-def _number_children(step: Step) -> None:
-    for index, child in enumerate(step.steps, 1):
-        child.index = index
-        _number_children(child)
+def _is_name(text: str) -> bool:
+    return text.removesuffix(" transposed").replace(".", "").isidentifier()
 
 
-__all__ = ["DIMS", "Builder", "Operation", "book_name", "landing"]
+def _finish(steps: list[Step]) -> None:
+    """Number the rows; a fused stage that is nothing but the kernel needs no child."""
+    for index, step in enumerate(steps, 1):
+        step.index = index
+        if step.note == FUSED_NOTE and [child.op for child in step.steps] == [step.op]:
+            step.params, step.steps = step.steps[0].params, []
+        _finish(step.steps)

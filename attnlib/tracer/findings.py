@@ -20,6 +20,8 @@ class Findings:
         a, b = self.symbols.settle(a), self.symbols.settle(b)
         if a is b or a.size != b.size or a.size == 1:
             return
+        if self.symbols.within(a, b) or self.symbols.within(b, a):
+            return  # n_embd and H where heads = 1: of one size here, but not one
         self.symbols.unite(a, b)
 
     def glued(self, old, sizes, asked, call: Call, site: Site) -> None:

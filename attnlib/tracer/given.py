@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import typing
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from ..dims import role
 from ..errors import ShapeError
-from .symbols import DIMS, Label, Symbols
+from .symbols import BOOK, CODE, DIMS, Label, Symbols
 
 
 @dataclass(frozen=True)
@@ -34,6 +36,20 @@ class Given:
                 known = symbols.named(name, label.size, DIMS)
                 symbols.unite(known, label)
 
+    def suggest(self, symbols: Symbols, labels: list[Label], *, book: bool) -> None:
+        """Name labels as an annotation does, ``Float[Tensor, "*batch S H"]``, where it fits."""
+        names = list(self.names)
+        if names and names[0][:1] in "*.":
+            alone = len(labels) == len(names) and names[0][0] == "*"
+            leading = [names[0][1:]] if alone else ["_"] * (len(labels) - len(names) + 1)
+            names[:1] = leading
+        if len(names) != len(labels):
+            return
+        for name, label in zip(names, labels, strict=True):
+            if name.isidentifier() and name[0] != "_" and not (book and role(name) is None):
+                rank, word = (BOOK, book_name(name)) if book else (CODE, name)
+                symbols.unite(symbols.named(word, label.size, rank, "annotation"), label)
+
     def __str__(self) -> str:
         return f'"{" ".join(self.names)}"'
 
@@ -50,3 +66,18 @@ def parse(dims: str | Mapping[str, str] | None, first: str | None) -> dict[str, 
         tensor: Given(tuple(words.split() if isinstance(words, str) else words))
         for tensor, words in dims.items()
     }
+
+
+def annotations(fn: Callable) -> dict[str, Given]:
+    """Read the dims that a function's annotations state (jaxtyping's ``Float[Tensor, "S H"]``)."""
+    found = {}
+    for argument, hint in getattr(fn, "__annotations__", {}).items():
+        for kind in (hint, *typing.get_args(hint)):
+            if isinstance(getattr(kind, "dim_str", None), str):
+                found[argument] = Given(tuple(kind.dim_str.split()))
+    return found
+
+
+def book_name(name: str) -> str:
+    """Give the book's symbol for a name in attnlib's own files; Sq and Sk stay apart."""
+    return name if name in ("Sq", "Sk") else role(name) or name

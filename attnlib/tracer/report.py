@@ -13,7 +13,7 @@ from .rows import Failure, Step, Warning, as_dict
 if TYPE_CHECKING:
     from .builder import Builder
 
-FORMAT, VERSION = "attnlib-trace", 1
+from .schema import FORMAT, VERSION, read
 
 
 @dataclass
@@ -56,8 +56,6 @@ class Trace:
 
         Raises: TraceError.
         """
-        from .schema import read  # read only when data comes in
-
         return cls(**read(data))
 
     # -- the run ----------------------------------------------------------------------------
@@ -102,9 +100,11 @@ class Trace:
         return player_html(self)
 
     def save_html(self, path) -> None:
-        """Write one file that plays anywhere, offline."""
-        from .saving import save_html
-
+        """Write one file that plays anywhere, offline; without the player it holds the table."""
+        try:
+            from ..widgets import save_html
+        except ImportError:
+            from .table import save_html
         save_html(self, path)
 
 

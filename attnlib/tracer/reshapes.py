@@ -7,8 +7,10 @@ out: one axis to one keeps its label, one to many is a split, many to one a merg
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Sequence
 
-from .symbols import Label
+from .symbols import Label, parts
 
 Labels = list[Label]
 
@@ -17,18 +19,80 @@ def reshaped(op, given: Labels, wanted: list[Label | None]) -> Labels:
     """Label the result of a view or reshape; ``wanted`` holds the labels its sizes were given by."""
     shape = op.shape
     result: list[Label | None] = list(wanted)
-    wide = [axis for axis, label in enumerate(given) if label.size != 1]
-    new = [axis for axis, size in enumerate(shape) if size != 1]
-    for old_group, new_group in groups([given[a].size for a in wide], [shape[a] for a in new]):
+    told = symbolic(given, wanted, shape)
+    old_sizes, new_sizes = told or ([label.size for label in given], list(shape))
+    wide = [axis for axis, size in enumerate(old_sizes) if size != 1]
+    new = [axis for axis, size in enumerate(new_sizes) if size != 1]
+    for old_group, new_group in groups([old_sizes[a] for a in wide], [new_sizes[a] for a in new]):
         old = [given[wide[place]] for place in old_group]
         places = [new[place] for place in new_group]
         for place, label in zip(places, _group(op, old, places, wanted), strict=True):
             result[place] = label
-    _ones(op, given, shape, result)
+    _ones(given, [place for place in range(len(shape)) if place not in new], result)
     return [
         label if label is not None else op.fresh(size)
         for label, size in zip(result, shape, strict=True)
     ]
+
+
+def symbolic(
+    given: Labels, wanted: list[Label | None], shape: Sequence[int]
+) -> tuple[list[int], list[int]] | None:
+    """Put a prime in place of every dim's size, so that equal sizes cannot be taken for one dim.
+
+    None where the labels do not tell enough: more than one dim is new on both sides.
+    """
+    primes: dict[Label, int] = {}
+    old = [_atoms(label, primes) for label in given]
+    unknown = [place for place, label in enumerate(wanted) if label is None and shape[place] != 1]
+    if len(unknown) > 1:
+        return None
+    new = [
+        _atoms(label, primes) if label is not None else Counter() for label in wanted
+    ]
+    rest_old, rest_new = sum(old, Counter()), sum(new, Counter())
+    common = rest_old & rest_new
+    rest_old, rest_new = rest_old - common, rest_new - common
+    worth = {prime: prime for prime in primes.values()}
+    if unknown:
+        if rest_new.total() and rest_old.total() != 1:
+            return None
+        if rest_new.total():  # one dim splits into what is named and what is left
+            (whole,) = rest_old
+            left = worth[whole] = _next_prime(primes, len(primes) + 1)
+            worth[whole] *= _value(rest_new, worth)
+        else:
+            left = _value(rest_old, worth)
+    elif rest_old.total() == 1 and rest_new.total():
+        worth[next(iter(rest_old))] = _value(rest_new, worth)
+    elif rest_new.total() == 1 and rest_old.total():
+        worth[next(iter(rest_new))] = _value(rest_old, worth)
+    elif rest_old or rest_new:
+        return None
+    sizes = [_value(atoms, worth) for atoms in new]
+    for place in unknown:
+        sizes[place] = left
+    return [_value(atoms, worth) for atoms in old], sizes
+
+
+def _atoms(label: Label, primes: dict[Label, int]) -> Counter:
+    """Count the dims that a label is made of, each by its prime; a bare 1 is nothing."""
+    found: Counter = Counter()
+    for atom in parts(label):
+        if atom.size != 1 or atom.names:
+            found[primes.setdefault(atom, _next_prime(primes, len(primes)))] += 1
+    return found
+
+
+_PRIMES = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83]
+
+
+def _next_prime(primes: dict[Label, int], place: int) -> int:
+    return _PRIMES[place]
+
+
+def _value(atoms: Counter, worth: dict[int, int]) -> int:
+    return math.prod(worth[prime] ** count for prime, count in atoms.items())
 
 
 def groups(old: list[int], new: list[int]) -> list[tuple[list[int], list[int]]]:
@@ -55,7 +119,7 @@ def _group(op, old: Labels, places: list[int], wanted: list[Label | None]) -> li
     if len(old) == len(places) == 1:
         return [_one(op, old[0], asked[0])]
     if len(old) == 1:
-        return _split(op, old[0], [op.shape[place] for place in places], asked)
+        return split_axis(op, old[0], [op.shape[place] for place in places], asked)
     if len(places) == 1:
         merged = op.symbols.product(old)
         return [_one(op, merged, asked[0])]
@@ -65,11 +129,13 @@ def _group(op, old: Labels, places: list[int], wanted: list[Label | None]) -> li
 def _one(op, label: Label, asked: Label | None) -> Label:
     if asked is not None and not asked.root().literal:
         op.join(label, asked)
-        return asked if label.root().name is None else label
+        return asked if asked.root().names else label
     return label
 
 
-def _split(op, whole: Label, sizes: list[int], asked: list[Label | None]) -> Labels:
+def split_axis(
+    op, whole: Label, sizes: Sequence[int], asked: list[Label | None]
+) -> Labels:
     """Split one axis: by the sizes' own names, by what is known of it, or by what is left."""
     known = _known_parts(op, whole, sizes)
     parts = []
@@ -89,16 +155,16 @@ def _split(op, whole: Label, sizes: list[int], asked: list[Label | None]) -> Lab
     return parts
 
 
-def _known_parts(op, whole: Label, sizes: list[int]) -> Labels | None:
+def _known_parts(op, whole: Label, sizes: Sequence[int]) -> Labels | None:
     factors = whole.root().factors
-    if factors is None or [factor.size for factor in factors] != sizes:
+    if factors is None or [factor.size for factor in factors] != list(sizes):
         return None
     return list(factors)
 
 
 def _mixed(op, old: Labels, sizes: list[int], asked: list[Label | None]) -> list[Label | None]:
     """Take axes apart and put the pieces together again in one go."""
-    flat = [part for label in old for part in op.symbols.parts(label)]
+    flat = [part for label in old for part in parts(label)]
     if len(flat) > len(old) or len(flat) == len(sizes):
         flat_groups = groups([part.size for part in flat], sizes)
         if all(len(mine) == 1 or len(its) == 1 for mine, its in flat_groups):
@@ -108,7 +174,7 @@ def _mixed(op, old: Labels, sizes: list[int], asked: list[Label | None]) -> list
                 if len(its) == 1:
                     result.append(_one(op, op.symbols.product(labels), asked[its[0]]))
                 else:
-                    result += _split(
+                    result += split_axis(
                         op, labels[0], [sizes[p] for p in its], [asked[p] for p in its]
                     )
             return result
@@ -144,12 +210,9 @@ def refined(old: list[int], new: list[int]) -> list[list[tuple[int, int]]] | Non
     return pieces
 
 
-def _ones(op, given: Labels, shape, result: list[Label | None]) -> None:
-    """Axes of size 1: matched by what the code calls them, or in order when their number agrees."""
-    old = [label for label in given if label.size == 1]
-    new = [place for place, size in enumerate(shape) if size == 1]
-    free = [place for place in new if result[place] is None or result[place].root().literal]
-    named = {result[place].root() for place in new if place not in free}
-    old = [label for label in old if label.root() not in named]
+def _ones(given: Labels, free: list[int], result: list[Label | None]) -> None:
+    """Axes of size 1 that nothing names: matched in order when their number agrees."""
+    old = [label for label in given if label.size == 1 and not label.root().names]
+    free = [place for place in free if result[place] is None or result[place].root().literal]
     for place, label in zip(free, old if len(old) == len(free) else [], strict=False):
         result[place] = label

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from .recorder import State
-from .reshapes import reshaped
+from .reshapes import reshaped, split_axis
 from .symbols import Dim, Label
 
 Labels = list[Label]
@@ -186,28 +186,41 @@ def movedim(op) -> Labels:
     return [labels[axis] for axis in rest]
 
 
-@rule("view", "reshape", "flatten", "unflatten", "squeeze")
+@rule("view", "reshape")
 def reshape(op) -> Labels:
     x = op.labels(op.inputs[0])
-    wanted: list[Label | None] = [None] * len(op.shape)
-    if op.name in {"view", "reshape"} and len(op.inputs) == 1:
-        shape = op.params.get("shape", ())
-        if len(shape) == 1 and not isinstance(shape[0], int):  # view(dtype)
-            raise LookupError
-        wanted = [None if n < 0 else op.size("shape", i, n) for i, n in enumerate(shape)]
-    elif op.name == "unflatten":
-        first = op.params["dim"]
-        for place, size in enumerate(op.params["sizes"]):
-            if size >= 0:
-                wanted[first + place] = op.size("sizes", place, size)
-        around = set(range(first)) | set(range(first + len(op.params["sizes"]), len(op.shape)))
-        for place in around:
-            wanted[place] = x[place if place < first else place - len(op.shape)]
-    elif op.name == "squeeze":
-        return _squeezed(op, x)
-    elif len(op.inputs) == 2:  # view_as
-        wanted = list(op.labels(op.inputs[1]))
-    return reshaped(op, x, wanted)
+    if len(op.inputs) == 2:  # view_as
+        return reshaped(op, x, list(op.labels(op.inputs[1])))
+    shape = op.params.get("shape", ())
+    if len(shape) == 1 and not isinstance(shape[0], int):  # view(dtype)
+        raise LookupError
+    return reshaped(
+        op, x, [None if size < 0 else op.size("shape", i, size) for i, size in enumerate(shape)]
+    )
+
+
+@rule("flatten")
+def flatten(op) -> Labels:
+    labels = op.labels(op.inputs[0])
+    first = op.params.get("start_dim", 0)
+    last = op.params.get("end_dim", len(labels) - 1)
+    if not labels:
+        return [op.fresh(1)]
+    return [*labels[:first], op.symbols.product(labels[first : last + 1]), *labels[last + 1 :]]
+
+
+@rule("unflatten")
+def unflatten(op) -> Labels:
+    labels, axis = op.labels(op.inputs[0]), op.params["dim"]
+    sizes = op.params["sizes"]
+    asked = [None if size < 0 else op.size("sizes", i, size) for i, size in enumerate(sizes)]
+    shape = op.shape[axis : axis + len(sizes)]
+    return [*labels[:axis], *split_axis(op, labels[axis], shape, asked), *labels[axis + 1 :]]
+
+
+@rule("squeeze")
+def squeeze(op) -> Labels:
+    return _squeezed(op, op.labels(op.inputs[0]))
 
 
 def _squeezed(op, labels: Labels) -> Labels:

@@ -12,11 +12,11 @@ from torch import Tensor, nn
 
 from ..errors import ShapeError
 from .builder import Builder
-from .constructors import Adopted
-from .given import Given, parse
+from .adoption import Adopted
+from .given import Given, annotations, parse
 from .recorder import Recorder
 from .report import Trace, finish
-from .source import definition
+from .source import definition, is_ours
 
 
 def trace(
@@ -50,7 +50,8 @@ def trace(
     if on_error not in ("raise", "return"):
         raise ValueError(f'on_error is {on_error!r} but must be "raise" or "return"')
     words = {**(kwargs or {}), **kw}
-    code = _code(fn)
+    function = _function(fn)
+    code = getattr(function, "__code__", None)
     tensors = list(_tensors(fn, args, words))
     given = parse(dims, tensors[0][0] if tensors else None)
     unknown = set(given) - {name for name, _ in tensors}
@@ -62,9 +63,13 @@ def trace(
     recorder = Recorder(tiny=tiny, max_steps=max_steps)
     recorder.base = trace.__code__
     states = [(name, recorder.state(tensor)) for name, tensor in tensors]
+    annotated = annotations(function)
     for name, state in states:
+        labels = recorder.labels(state)
         if name in given:
-            given[name].apply(recorder.symbols, recorder.labels(state), name)
+            given[name].apply(recorder.symbols, labels, name)
+        elif name in annotated:
+            annotated[name].suggest(recorder.symbols, labels, book=is_ours(code.co_filename))
     failure = output = None
     with Adopted(recorder, fn) as adopted:
         try:
@@ -119,11 +124,11 @@ def tracing(
         raise failure
 
 
-def _code(fn: Callable):
+def _function(fn: Callable) -> Callable:
+    """Return the function whose lines will run: a module's forward, the inside of a wrapper."""
     if isinstance(fn, nn.Module):
         fn = fn.forward
-    fn = inspect.unwrap(fn)
-    return getattr(getattr(fn, "__func__", fn), "__code__", None)
+    return inspect.unwrap(getattr(fn, "__func__", fn))
 
 
 def _title(fn: Callable) -> str:

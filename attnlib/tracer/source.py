@@ -36,7 +36,12 @@ class Site:
 
     @property
     def ours(self) -> bool:
-        return self.path.startswith(PACKAGE + os.sep)
+        return is_ours(self.path)
+
+
+def is_ours(path: str) -> bool:
+    """Is this one of attnlib's own files?"""
+    return path.startswith(PACKAGE + os.sep)
 
 
 class _Source:
@@ -46,6 +51,7 @@ class _Source:
         self.lines = lines
         self.nodes: dict[tuple, ast.AST] = {}
         self.parents: dict[ast.AST, ast.AST] = {}
+        self.functions: dict[tuple[str, int], ast.FunctionDef] = {}
         self.text = "".join(lines)
         try:
             tree = ast.parse(self.text)
@@ -54,8 +60,11 @@ class _Source:
         for node in ast.walk(tree):
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
-            if isinstance(node, ast.expr | ast.AugAssign | ast.FunctionDef):
+            if isinstance(node, ast.expr | ast.AugAssign):
                 self.nodes.setdefault(_position(node), node)
+            elif isinstance(node, ast.FunctionDef):
+                first = min([node.lineno, *(word.lineno for word in node.decorator_list)])
+                self.functions[node.name, first] = node
 
     def segment(self, node: ast.AST) -> str:
         return ast.get_source_segment(self.text, node) or ""
@@ -163,20 +172,14 @@ def _names(target: ast.expr, place: int | None, of: int | None) -> tuple[str, ..
 
 def definition(code: types.CodeType) -> Site:
     """Find the line where a function is defined."""
-    source = source_of(code.co_filename)
-    for node in source.parents:
-        if isinstance(node, ast.FunctionDef) and node.name == code.co_name:
-            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
-            if first == code.co_firstlineno:
-                text = linecache.getline(code.co_filename, node.lineno).strip()
-                return Site(code.co_filename, node.lineno, code=text)
-    line = code.co_firstlineno
+    known = source_of(code.co_filename).functions.get((code.co_name, code.co_firstlineno))
+    line = known.lineno if known is not None else code.co_firstlineno
     return Site(code.co_filename, line, code=linecache.getline(code.co_filename, line).strip())
 
 
 def shown_file(path: str) -> str | None:
     """Write a file's name so that it means something to anyone: never an absolute path."""
-    if path.startswith(PACKAGE + os.sep):
+    if is_ours(path):
         return path[len(PACKAGE) + 1 :].replace(os.sep, "/")
     cell = _cell(path)
     if cell is not None:

@@ -157,9 +157,26 @@ class Symbols:
         a.names = sorted({*a.names, *b.names})
         a.literal = a.literal and b.literal
         a.formula = a.formula or b.formula
-        if a.factors is None and b.factors is not None and a not in self._atoms(b.factors):
-            a.factors = b.factors
+        a.factors = a.factors or b.factors
+        if a.factors is not None and self._circular(a):
+            a.factors = None
         return a
+
+    def _circular(self, label: Label) -> bool:
+        """Would taking a label apart lead back to it (n_embd = heads*H at heads = 1)?"""
+        seen, open_ = set(), list(label.factors or ())
+        while open_:
+            root = open_.pop().root()
+            if root is label:
+                return True
+            if root not in seen:
+                seen.add(root)
+                open_ += root.factors or ()
+        return False
+
+    def within(self, part: Label, whole: Label) -> bool:
+        """Is one label known to be a factor of the other?"""
+        return part.root() in self._atoms((whole,)) and part.root() is not whole.root()
 
     # -- products ---------------------------------------------------------------------------
 
@@ -220,37 +237,25 @@ class Symbols:
 
     def _split_otherwise(self, whole: Label, factors: tuple[Label, ...]) -> bool:
         """Is ``whole`` known to lie in memory as the same factors in another order?"""
-        order = list(self._flat(factors))
+        order = list(_flat(factors))
         for known, other in self._layouts:
             if other.root() is whole.root():
-                flat = list(self._flat(known))
+                flat = list(_flat(known))
                 if flat != order and Counter(flat) == Counter(order):
                     return True
         return False
 
-    def _flat(self, factors: Iterable[Label]) -> Iterator[Label]:
-        for factor in factors:
-            root = factor.root()
-            if root.factors is not None:
-                yield from self._flat(root.factors)
-            else:
-                yield root
-
     def _atoms(self, factors: Iterable[Label]) -> set[Label]:
-        return {factor.root() for factor in factors} | set(self._flat(factors))
+        return {factor.root() for factor in factors} | set(_flat(factors))
 
     def _monomial(self, factors: Iterable[Label]) -> tuple[int, tuple[Label, ...]]:
         coefficient, atoms = 1, []
-        for atom in self._flat(factors):
-            if atom.literal or atom.size == 1:
+        for atom in _flat(factors):
+            if atom.literal or (atom.size == 1 and not atom.names):
                 coefficient *= atom.size
             else:
                 atoms.append(atom)
         return coefficient, tuple(sorted(atoms, key=id))
-
-    def parts(self, label: Label) -> list[Label]:
-        """Return the factors that a label is known to lie in memory as, down to the last."""
-        return list(self._flat((label,)))
 
     # -- in words ---------------------------------------------------------------------------
 
@@ -261,11 +266,25 @@ class Symbols:
             rank, _, name = min(root.names)
             both = rank == BOOK and {"Sq", "Sk"} <= {known[2] for known in root.names}
             return "S" if both else name
-        if root.factors is not None and root.size != 1:
-            words = [self.text(factor) for factor in root.factors if factor.root().size != 1]
+        if root.factors is not None:
+            words = [self.text(factor) for factor in root.factors]
             if not all(word.isdigit() for word in words):
-                return "*".join(words)
+                return "*".join(word for word in words if word != "1")
         return str(root.size)
+
+
+def parts(label: Label) -> list[Label]:
+    """Return the factors that a label is known to lie in memory as, down to the last."""
+    return list(_flat((label,)))
+
+
+def _flat(factors: Iterable[Label]) -> Iterator[Label]:
+    for factor in factors:
+        root = factor.root()
+        if root.factors is not None:
+            yield from _flat(root.factors)
+        else:
+            yield root
 
 
 def _same(a: Label, b: Label) -> bool:

@@ -1,0 +1,114 @@
+"""The modules that a run belongs to, named and tagged while it lasts.
+
+Every whole-number attribute of the reader's modules is a tagged int during the run
+(``self.head_size`` carries its name into ``view``); afterwards each is a plain int again, of the
+value that it has then.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import nn
+
+from .constructors import Named, readable
+from .recorder import Recorder
+from .symbols import Dim
+
+
+class Adopted:
+    """Hold the modules of a run: ``names`` gives the path of each."""
+
+    def __init__(self, recorder: Recorder, source: Callable | types.FrameType) -> None:
+        self._recorder = recorder
+        self._owner = recorder.symbols.owner
+        self.names: dict[nn.Module, str] = {}
+        for prefix, root in _roots(source):
+            for path, module in root.named_modules():
+                self.names.setdefault(module, ".".join(filter(None, (prefix, path))))
+
+    def __enter__(self) -> Adopted:
+        for module, path in self.names.items():
+            if readable(type(module)):
+                self._tag(module, path)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for module in self.names:
+            for name, value in list(vars(module).items()):
+                new = self.plain(value) if name[0] != "_" else value
+                if new is not value:
+                    vars(module)[name] = new
+
+    def _tag(self, module: nn.Module, path: str) -> None:
+        symbols = self._recorder.symbols
+        named = Named(symbols, module)
+        named.equations()
+        for name, value in list(vars(module).items()):
+            if type(value) is int and value > 0 and name[0] != "_":
+                vars(module)[name] = Dim(value, named.label(name, value))
+        written = named.parameters()
+        if not written:
+            return
+        for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
+            sizes = written.get(name) or written.get(re.sub(r"\.\d+\.", ".*.", name))
+            if sizes is None or len(sizes) != tensor.dim():
+                continue
+            identity = self._recorder.state(tensor).identity
+            if identity.labels is None:
+                identity.labels = [named.of(*pair) for pair in zip(sizes, tensor.shape, strict=True)]
+
+    def plain(self, value: Any) -> Any:
+        """Turn tagged ints back into plain ones, also one level down in a container."""
+        if isinstance(value, Dim):
+            return int(value) if value.label.owner is self._owner else value
+        if isinstance(value, list) and any(type(item) is Dim for item in value):
+            value[:] = [self._one(item) for item in value]
+        elif isinstance(value, dict) and any(type(item) is Dim for item in value.values()):
+            value.update({key: self._one(item) for key, item in value.items()})
+        elif isinstance(value, tuple) and any(type(item) is Dim for item in value):
+            items = [self._one(item) for item in value]
+            if isinstance(value, torch.Size):
+                return torch.Size(items)
+            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        return value
+
+    def _one(self, item: Any) -> Any:
+        return int(item) if type(item) is Dim and item.label.owner is self._owner else item
+
+
+def _roots(source: Callable | types.FrameType) -> Iterator[tuple[str, nn.Module]]:
+    """Find the modules that some code works with: itself, its closure, the globals it names."""
+    if isinstance(source, nn.Module):
+        yield "", source
+        return
+    if isinstance(source, types.FrameType):
+        code, spaces = source.f_code, (source.f_locals, source.f_globals)
+    else:
+        owner = getattr(source, "__self__", None)
+        if isinstance(owner, nn.Module):
+            yield "", owner
+        function = inspect.unwrap(getattr(source, "__func__", source))
+        code = getattr(function, "__code__", None)
+        if code is None:
+            return
+        cells = zip(code.co_freevars, function.__closure__ or (), strict=False)
+        closure = {name: _content(cell) for name, cell in cells}
+        spaces = (closure, function.__globals__)
+    for name in dict.fromkeys((*code.co_freevars, *code.co_varnames, *code.co_names)):
+        for space in spaces:
+            if isinstance(space.get(name), nn.Module):
+                yield name, space[name]
+                break
+
+
+def _content(cell) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:
+        return None

@@ -1,0 +1,133 @@
+"""``Trace.check``: run the code again at other sizes, on no numbers, and compare every row."""
+
+from __future__ import annotations
+
+import copy
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor, nn
+
+if TYPE_CHECKING:
+    from .report import Trace
+    from .rows import Step
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A row whose shape at other sizes is not what its dims say."""
+
+    line: int | None
+    code: str
+    dims: tuple[str, ...]
+    expected: tuple[int, ...]
+    found: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What running again showed: ``mismatches``, or the ``reason`` why it is ``unchecked``."""
+
+    mismatches: tuple[Mismatch, ...] = ()
+    unchecked: bool = False
+    reason: str = ""
+
+    def __bool__(self) -> bool:
+        return not self.mismatches and not self.unchecked
+
+
+def recheck(trace: Trace, run: tuple | None, sizes: dict[str, int]) -> Check:
+    """Run the traced function on the meta device with the dims in ``sizes`` changed."""
+    for name, size in sizes.items():
+        if name not in trace.roles:
+            known = ", ".join(trace.roles) or "none"
+            raise KeyError(f"no dim of this trace is called {name}; its dims are {known}")
+        if isinstance(size, bool) or not isinstance(size, int) or size < 0:
+            raise ValueError(f"{name} = {size!r} must be a whole number, 0 or more")
+    if run is None:
+        return Check(unchecked=True, reason="the function is gone (released, loaded, or loose code)")
+    if trace.error is not None:
+        return Check(unchecked=True, reason="the run had failed")
+    new = {**trace.sizes, **sizes}
+    try:
+        again = _again(trace, run, new)
+    except Exception as error:
+        reason = str(error).strip().splitlines()
+        text = f"{type(error).__name__}: {reason[0] if reason else ''}".rstrip(": ")
+        return Check(unchecked=True, reason=f"at these sizes on the meta device it raises {text}")
+    before, after = list(_flat(trace.steps)), list(_flat(again))
+    if [step.op for step in before] != [step.op for step in after]:
+        reason = f"{len(before)} operations became {len(after)}, or others, at these sizes"
+        return Check(unchecked=True, reason=reason)
+    return Check(tuple(_mismatches(before, after, new)))
+
+
+def _again(trace: Trace, run: tuple, new: dict[str, int]) -> list[Step]:
+    from .run import trace as trace_again
+
+    fn, args, kwargs = run
+    inputs = {step.variable: step.output for step in trace.steps if step.kind == "input"}
+    infos = iter(inputs.values())
+
+    def at_new_sizes(value: Any) -> Any:
+        if isinstance(value, Tensor):
+            shape = [_size(dim, size, new) for dim, size in _axes(next(infos))]
+            return torch.empty(shape, dtype=value.dtype, device="meta")
+        if isinstance(value, tuple | list):
+            items = [at_new_sizes(item) for item in value]
+            return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+        if isinstance(value, dict):
+            return {key: at_new_sizes(item) for key, item in value.items()}
+        return value
+
+    fn = _without_numbers(fn)
+    args, kwargs = at_new_sizes(tuple(args)), at_new_sizes(dict(kwargs))
+    with torch.random.fork_rng(devices=[]):
+        return trace_again(fn, *args, kwargs=kwargs, tiny=0).steps
+
+
+def _axes(info):
+    return zip(info.dims, info.shape, strict=True)
+
+
+def _without_numbers(fn: Any) -> Any:
+    """Copy a module with its tensors on the meta device, so that the run cannot change it."""
+    owner = getattr(fn, "__self__", None)
+    if isinstance(owner, nn.Module):
+        return getattr(_without_numbers(owner), fn.__name__)
+    if not isinstance(fn, nn.Module):
+        return fn
+    memo: dict[int, Any] = {}
+    for tensor in [*fn.parameters(), *fn.buffers()]:
+        ghost = tensor.detach().to("meta")
+        memo[id(tensor)] = nn.Parameter(ghost) if isinstance(tensor, nn.Parameter) else ghost
+    return copy.deepcopy(fn, memo)
+
+
+def _size(dim: str, size: int, new: dict[str, int]) -> int:
+    """Work out a dim at the new sizes: a name, a product of names, or a number that stays."""
+    result = 1
+    for part in dim.split("*"):
+        if part.isdigit():
+            result *= int(part)
+        elif part in new:
+            result *= new[part]
+        else:
+            return size
+    return result
+
+
+def _flat(steps):
+    for step in steps:
+        if step.steps:
+            yield from _flat(step.steps)
+        yield step
+
+
+def _mismatches(before, after, new):
+    for old, now in zip(before, after, strict=True):
+        for mine, its in zip(old.outputs, now.outputs, strict=False):
+            expected = tuple(_size(dim, size, new) for dim, size in _axes(mine))
+            if expected != its.shape:
+                yield Mismatch(old.line, old.code, mine.dims, expected, its.shape)
