@@ -30,9 +30,29 @@ def attention_weights(scores: Float[Tensor, "*batch Sq Sk"]) -> Float[Tensor, "*
     check("attention_weights", scores=scores)
     if scores.shape[-1] == 0:  # no keys, so no row has a maximum, and there is nothing to weigh
         return scores
-    sees_nothing = scores.amax(-1, keepdim=True) == -math.inf
-    safe = scores.masked_fill(sees_nothing, 0.0)
-    return torch.softmax(safe, -1).masked_fill(sees_nothing, 0.0)
+    return _Softmax.apply(scores)
+
+
+class _Softmax(torch.autograd.Function):
+    """Softmax whose rows of -inf are zeros: written in place, which costs no second (Sq, Sk) tensor."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(scores: Tensor) -> Tensor:
+        sees_nothing = scores.amax(-1, keepdim=True) == -math.inf
+        return torch.softmax(scores, -1).masked_fill_(sees_nothing, 0.0)
+
+    @staticmethod
+    def setup_context(ctx, inputs: tuple[Tensor], weights: Tensor) -> None:
+        ctx.save_for_backward(weights)
+
+    @staticmethod
+    def backward(ctx, grad: Tensor) -> Tensor:
+        """Apply the derivative `d weights[i] / d scores[j] = weights[i] * ((i == j) - weights[j])`."""
+        (weights,) = ctx.saved_tensors
+        own = weights * grad
+        return own.addcmul(weights, own.sum(-1, keepdim=True), value=-1)
 
 
 @shapes(Sk="weights must have one column for each row of v")
