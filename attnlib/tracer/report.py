@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -84,6 +85,9 @@ class Trace:
 
         return terminal(self)
 
+    # What a front end without HTML shows: the table, not every number of every row.
+    __repr__ = __str__
+
     def to_markdown(self) -> str:
         """Return the table as Markdown."""
         from .table import markdown
@@ -147,7 +151,7 @@ def _infos(steps):
 def _names(steps):
     for info in _infos(steps):
         for dim in info.dims:
-            for part in dim.split("*"):
+            for part in re.split(r"\*|//", dim):
                 if not part.isdigit():
                     yield part
 
@@ -157,6 +161,6 @@ def _sizes(steps) -> dict[str, int]:
     found: dict[str, set[int]] = {}
     for info in _infos(steps):
         for dim, size in zip(info.dims, info.shape, strict=True):
-            if not dim.isdigit() and "*" not in dim:
+            if dim.isidentifier():
                 found.setdefault(dim, set()).add(size)
     return {name: sizes.pop() for name, sizes in found.items() if len(sizes) == 1}
