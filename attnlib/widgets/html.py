@@ -1,8 +1,10 @@
-"""The one HTML form of a player: a table worth reading, the trace as data, and a loader that plays it.
+"""The one HTML form of a player: a table worth reading, the trace as data, and what plays it.
 
-It reads the same in a built page, in JupyterLab, in a file and where scripts do not run.
+It reads the same in a built page, in JupyterLab, in a saved file and where scripts do not run.
 """
 
+import base64
+import gzip
 import html
 import json
 import os
@@ -10,34 +12,18 @@ import re
 import sys
 import tempfile
 from pathlib import Path
+from string import Template
 from typing import Any
 
-from .source import script
+from .source import script, text_of
 
-_carrier: str | None = None  # the notebook cell whose output holds the player's code in this kernel
-
-_LOADER = """<script>(() => {
-const start = () => window.attnlibPlayer && (window.attnlibPlayer.mountAll(), true);
-if (!start()) setTimeout(() => { if (!start()) for (const note of document.querySelectorAll('.attn-note')) note.hidden = false; }, 1500);
-})();</script>
-"""
-_NOTE = (
+NOTE = (
     "The player's code is not on this page: run the first cell that shows a player again, "
     "or restart the kernel and run this one."
 )
-_PAGE = """<!doctype html>
-<html lang="en">
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>:root {{ color-scheme: light dark; }} body {{ margin: 0; background: light-dark(#fdfcf9, #16181b); \
-color: light-dark(#1b1d21, #eceae4); font-family: sans-serif; }} main {{ max-width: 1216px; margin: 0 auto; padding: 16px; }} \
-@media (max-width: 560px) {{ main {{ padding: 8px; }} }}</style>
-<main>
-{player}</main>
-<script>{code}</script>
-</html>
-"""
+COLUMNS = ("", "variable", "code", "operation", "shape", "sizes", "memory")
+
+_carrier: str | None = None  # the notebook cell whose output holds the player's code in this kernel
 
 
 def page_script() -> str:
@@ -47,27 +33,17 @@ def page_script() -> str:
         >>> "window.attnlibPlayer" in page_script()
         True
     """
-    return script("page.js", (
-        "window.attnlibPlayer ??= page;\n"
-        "if (document.readyState === 'loading') document.addEventListener('DOMContentLoaded', () => window.attnlibPlayer.mountAll());\n"
-        "else window.attnlibPlayer.mountAll();"
-    )).replace("</", "<\\/")
+    return script("page.js", text_of("start.js")).replace("</", "<\\/")
 
 
 def player_html(trace: Any, id: str | None = None, title: str | None = None) -> str:
-    """Write a trace as HTML that plays where scripts run and is a table of shapes where they do not.
+    """Write a trace as HTML that plays where scripts run and is a table of shapes elsewhere.
 
-    `trace` is a Trace or the dict that its `to_dict()` gives. With ATTNLIB_STATIC=1 in the environment the
-    loader is left out: what is committed, and what a page with its own copy of the player's code holds.
-    The id is player-<title>; `#<id>/3` in the page's address opens step 3.
+    `trace` is a Trace or the dict that its `to_dict()` gives. The id is player-<title>; `#<id>/3`
+    in the page's address opens step 3. With ATTNLIB_STATIC=1 in the environment nothing that runs
+    is written: that is what is committed, and what a page with its own copy of the code holds.
     """
-    data = _data(trace)
-    name = title or _text(data.get("title")) or "trace"
-    own = id or "player-" + (re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "trace")
-    return (
-        f'<div class="attn-player" id="{html.escape(own)}" data-title="{html.escape(name)}">\n{_table(data, name)}'
-        f'<script type="application/json">{_json(data)}</script>\n{_loader()}</div>\n'
-    )
+    return _form(_data(trace), id, title, _loader())
 
 
 def save_html(trace: Any, path: str | os.PathLike, title: str | None = None) -> None:
@@ -76,19 +52,20 @@ def save_html(trace: Any, path: str | os.PathLike, title: str | None = None) -> 
     A file that is there already is replaced only when the new one is complete.
     """
     data, target = _data(trace), Path(path)
-    name = title or _text(data.get("title")) or "trace"
-    player = _without_loader(data, title)
-    text = _PAGE.format(title=html.escape(name), player=player, code=page_script())
-    with tempfile.NamedTemporaryFile("w", encoding="utf-8", dir=target.parent, suffix=".part", delete=False) as part:
-        beside = Path(part.name)
-        try:
+    text = Template(text_of("saved.html")).substitute(
+        title=html.escape(_name(data, title)),
+        player=_form(data, None, title, ""),
+        code=_packed(page_script()),
+    )
+    handle, beside = tempfile.mkstemp(suffix=".part", dir=target.parent)
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8") as part:
             part.write(text)
-            part.close()
-            beside.chmod(0o644)
-            beside.replace(target)
-        except BaseException:
-            beside.unlink(missing_ok=True)
-            raise
+        os.chmod(beside, 0o644)
+        os.replace(beside, target)
+    except BaseException:
+        Path(beside).unlink(missing_ok=True)
+        raise
 
 
 def _data(trace: Any) -> dict:
@@ -98,9 +75,31 @@ def _data(trace: Any) -> dict:
     return data
 
 
+def _name(data: dict, title: str | None) -> str:
+    return title or _text(data.get("title")) or "trace"
+
+
+def _form(data: dict, id: str | None, title: str | None, loader: str) -> str:
+    name = _name(data, title)
+    slug = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:60] or "trace"
+    return (
+        f'<div class="attn-player" id="{html.escape(id or f"player-{slug}")}"'
+        f' data-title="{html.escape(name)}">\n{_table(data, name)}'
+        f'<script type="application/json">{_json(data)}</script>\n{loader}</div>\n'
+    )
+
+
 def _json(data: dict) -> str:
     text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c").replace("\u2028", "\\u2028").replace("\u2029", "\\u2029")
+    return text.replace("<", "\\u003c")
+
+
+def _packed(text: str) -> str:
+    """Pack the player's code, which alone would be most of a file; mtime 0 keeps saves equal."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
+
+
+# ---------- the code, once a kernel
 
 
 def _loader() -> str:
@@ -108,28 +107,16 @@ def _loader() -> str:
         return ""
     if _carries_code():
         return f"<script>{page_script()}</script>\n"
-    return f'<p class="attn-note" hidden>{_NOTE}</p>\n{_LOADER}'
-
-
-def _without_loader(data: dict, title: str | None) -> str:
-    before = os.environ.get("ATTNLIB_STATIC")
-    os.environ["ATTNLIB_STATIC"] = "1"
-    try:
-        return player_html(data, title=title)
-    finally:
-        if before is None:
-            del os.environ["ATTNLIB_STATIC"]
-        else:
-            os.environ["ATTNLIB_STATIC"] = before
+    return f'<p class="attn-note" hidden>{NOTE}</p>\n<script>{text_of("loader.js")}</script>\n'
 
 
 def _carries_code() -> bool:
-    """Say whether this output must hold the player's code: the first of a kernel, and that cell whenever it runs again."""
+    """Say whether this output must hold the code: the kernel's first, and its cell whenever run."""
     global _carrier
     if "google.colab" in sys.modules:  # there every output is a page of its own
         return True
     cell = _cell()
-    if _carrier is None or cell == _carrier:
+    if _carrier in (None, cell):
         _carrier = cell
         return True
     return False
@@ -140,39 +127,36 @@ def _cell() -> str:
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if shell is None:
         return "script"
-    header = getattr(getattr(shell, "kernel", None), "get_parent", dict)() or {}
-    metadata = header.get("metadata") or {}
-    return str(metadata.get("cellId") or f"execution {shell.execution_count}")
+    parent = getattr(getattr(shell, "kernel", None), "get_parent", dict)() or {}
+    cell = (parent.get("metadata") or {}).get("cellId")
+    return str(cell or f"execution {shell.execution_count}")
 
 
-# ---------- the table
+# ---------- the table, for those who come without scripts
 
 
 def _table(data: dict, title: str) -> str:
-    steps = data.get("steps")
-    rows = "".join(_row(step) for step in steps if isinstance(step, dict)) if isinstance(steps, list) else ""
-    head = "".join(f"<th>{name}</th>" for name in ("", "variable", "code", "operation", "shape", "sizes", "memory"))
+    rows = "".join(_row(step) for step in _list(data.get("steps")) if isinstance(step, dict))
+    head = "".join(f"<th>{name}</th>" for name in COLUMNS)
     return (
-        f'<table class="attn-fallback">\n<caption>{html.escape(title)}: every step and its shape</caption>\n'
+        '<table class="attn-fallback">\n'
+        f"<caption>{html.escape(title)}: every step and its shape</caption>\n"
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}</tbody>\n</table>\n"
     )
 
 
 def _row(step: dict) -> str:
-    outputs = step.get("output")
-    outputs = [out for out in (outputs if isinstance(outputs, list) else [outputs]) if isinstance(out, dict)]
-    shapes = ["(" + ", ".join(map(_text, _list(out.get("dims")))) + ")" for out in outputs]
-    sizes = ["(" + ", ".join(map(_text, _list(out.get("shape")))) + ")" for out in outputs]
-    cells = (
-        _text(step.get("index")),
-        f"<b>{html.escape(_text(step.get('variable')))}</b>",
-        f"<code>{html.escape(_text(step.get('code')))}</code>",
-        html.escape(_text(step.get("op"))),
-        html.escape(", ".join(shapes)),
-        html.escape(", ".join(sizes)),
-        html.escape(_text(step.get("kind"))),
+    output = step.get("output")
+    outputs = [out for out in _list(output) or [output] if isinstance(out, dict)]
+    shapes, sizes = (
+        ", ".join("(" + ", ".join(map(_text, _list(out.get(key)))) + ")" for out in outputs)
+        for key in ("dims", "shape")
     )
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>\n"
+    variable, code = (html.escape(_text(step.get(key))) for key in ("variable", "code"))
+    plain = (html.escape(text) for text in (_text(step.get("op")), shapes, sizes))
+    cells = (_text(step.get("index")), f"<b>{variable}</b>", f"<code>{code}</code>", *plain)
+    kind = html.escape(_text(step.get("kind")))
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in (*cells, kind)) + "</tr>\n"
 
 
 def _list(value: Any) -> list:
@@ -180,4 +164,4 @@ def _list(value: Any) -> list:
 
 
 def _text(value: Any) -> str:
-    return str(value)[:200] if isinstance(value, (str, int, float)) else ""
+    return str(value)[:200] if isinstance(value, str | int | float) else ""

@@ -32,7 +32,8 @@ export const plain = (parts) => parts.map((part) => part.text).join('');
 /** "a, b and c" as parts. */
 export function list(items) {
   return items.flatMap((item, n) => [
-    ...(n === 0 ? [] : [{ text: n === items.length - 1 ? ' and ' : ', ', kind: '' }]), ...[item].flat(),
+    ...(n === 0 ? [] : [{ text: n === items.length - 1 ? ' and ' : ', ', kind: '' }]),
+    ...[item].flat(),
   ]);
 }
 
@@ -54,7 +55,9 @@ export function number(value, digits = 2) {
 /** The fewest decimals, two at most, that write all of `values` exactly. */
 export function decimals(values) {
   const finite = values.filter((value) => typeof value === 'number' && Number.isFinite(value));
-  return [0, 1].find((n) => finite.every((value) => Math.abs(value - value.toFixed(n)) < 1e-9)) ?? 2;
+  return (
+    [0, 1].find((n) => finite.every((value) => Math.abs(value - value.toFixed(n)) < 1e-9)) ?? 2
+  );
 }
 
 /** 1234567 as "1,234,567". */
@@ -70,8 +73,10 @@ const build = (node, attributes, children) => {
   node.append(...children.filter((child) => child !== null && child !== undefined));
   return node;
 };
-export const element = (tag, attributes = {}, ...children) => build(document.createElement(tag), attributes, children);
-export const shape = (tag, attributes = {}, ...children) => build(document.createElementNS(SVG, tag), attributes, children);
+export const element = (tag, attributes = {}, ...children) =>
+  build(document.createElement(tag), attributes, children);
+export const shape = (tag, attributes = {}, ...children) =>
+  build(document.createElementNS(SVG, tag), attributes, children);
 
 /** The class of a dimension: only the five roles have a colour. */
 export const roleClass = (role) => (ROLES.includes(role) ? `dim ${role}` : 'dim');
@@ -79,11 +84,17 @@ export const roleClass = (role) => (ROLES.includes(role) ? `dim ${role}` : 'dim'
 /** Write parts into an element of the page or of a drawing. */
 export function write(node, parts, make = element) {
   const tag = node.namespaceURI === SVG ? 'tspan' : 'span';
-  node.replaceChildren(...parts.map((part) => {
-    if (part.kind === '') return document.createTextNode(part.text);
-    const name = part.kind === 'code' && tag === 'span' ? 'code' : tag;
-    return make(name, { class: part.kind === 'dim' ? roleClass(part.role) : part.kind }, part.text);
-  }));
+  node.replaceChildren(
+    ...parts.map((part) => {
+      if (part.kind === '') return document.createTextNode(part.text);
+      const name = part.kind === 'code' && tag === 'span' ? 'code' : tag;
+      return make(
+        name,
+        { class: part.kind === 'dim' ? roleClass(part.role) : part.kind },
+        part.text,
+      );
+    }),
+  );
   return node;
 }
 export const writeShape = (node, parts) => write(node, parts, shape);

@@ -7,10 +7,15 @@ const mounted = new Map();
 /** Mount one `.attn-player`; the table stays in the page for print and for those who come without scripts. */
 export function mount(place) {
   if (mounted.has(place)) return;
-  const state = place.querySelector('script[type="application/json"]'), table = place.querySelector('.attn-fallback');
+  const state = place.querySelector('script[type="application/json"]'),
+    table = place.querySelector('.attn-fallback');
   if (!state) return;
   let trace = null;
-  try { trace = JSON.parse(state.textContent); } catch { /* render says what is wrong */ }
+  try {
+    trace = JSON.parse(state.textContent);
+  } catch {
+    /* render says what is wrong */
+  }
   const host = document.createElement('div');
   host.className = 'attn-host';
   place.append(host);
@@ -21,7 +26,10 @@ export function mount(place) {
 /** Mount what is there, clean up what has left the page. */
 export function mountAll() {
   for (const [place, end] of mounted) {
-    if (!place.isConnected) { end(); mounted.delete(place); }
+    if (!place.isConnected) {
+      end();
+      mounted.delete(place);
+    }
   }
   document.querySelectorAll('.attn-player').forEach(mount);
 }

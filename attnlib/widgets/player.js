@@ -1,23 +1,16 @@
 /* The player: shows any trace step by step, phase by phase, as labelled grids that change into one another.
    State: { step, phase, i, j, at, playing, speed }; everything on the screen follows from it and the trace. */
 
-import STYLE from './player.css';
-import { clamp, code, element, plain, range, say, shape, write, writeShape } from './kit.js';
+import { clamp, element, range, say, write } from './kit.js';
+import { KINDS, fill, icon, picker, skeleton, tablesOf } from './panel.js';
 import { caption, placeAt, placesOf, planOf, reading, sceneOf } from './phases.js';
-import { choices, count, dimName, dimSize, indices, namedShape, rank, readTrace, sheet, shown, sizedShape, wordsOf } from './trace.js';
-import { number } from './kit.js';
+import STYLE from './player.css';
+import { choices, dimName, namedShape, readTrace, sizedShape } from './trace.js';
 
-// ---------- defaults and spoken names
+// ---------- defaults
 
 const START = { step: 0, phase: 0, i: 2, j: 1, at: {}, playing: false, speed: 1 };
-const PAUSE = 2600;                       // milliseconds a phase stands at speed 1
-const SPEEDS = [['0.5', '½×'], ['1', '1×'], ['2', '2×'], ['4', '4×']];
-const KINDS = { view: 'view, no copy', copy: 'copy', 'in-place': 'in place', same: 'the same tensor', new: 'new memory', input: 'input', error: 'error' };
-const ICONS = {
-  first: 'M2 2h2v12H2zM14 2v12L5 8z', back: 'M12 2v12L3 8z', play: 'M3 1.5v13L14 8z', pause: 'M3 2h3.5v12H3zM9.5 2H13v12H9.5z',
-  next: 'M4 2v12l9-6z', last: 'M12 2h2v12h-2zM2 2v12l9-6z',
-};
-const CONTROLS = [['first', 'First (Home)'], ['back', 'Back (left arrow)'], ['play', 'Play (space)'], ['next', 'Next (right arrow)'], ['last', 'Last (End)']];
+const PAUSE = 2600; // milliseconds a phase stands at speed 1
 
 // ---------- pure
 
@@ -28,196 +21,102 @@ export function readLink(hash, id) {
   return found ? { step: Number(found[1]) - 1, phase: Number(found[2] || 1) - 1 } : null;
 }
 function decodeLink(hash) {
-  try { return decodeURIComponent(hash.replace(/^#/, '')); } catch { return ''; }
+  try {
+    return decodeURIComponent(hash.replace(/^#/, ''));
+  } catch {
+    return '';
+  }
 }
 
 /** Where a key leads, or null. */
 export function keyMove(key, state, { starts, total }) {
   const here = starts[state.step] + state.phase;
   const moves = {
-    ArrowRight: here + 1, ArrowLeft: here - 1, Home: 0, End: total - 1,
-    PageDown: starts[Math.min(state.step + 1, starts.length - 1)], PageUp: starts[Math.max(0, state.step - (state.phase ? 0 : 1))],
+    ArrowRight: here + 1,
+    ArrowLeft: here - 1,
+    Home: 0,
+    End: total - 1,
+    PageDown: starts[Math.min(state.step + 1, starts.length - 1)],
+    PageUp: starts[Math.max(0, state.step - (state.phase ? 0 : 1))],
   };
   return Object.hasOwn(moves, key) ? moves[key] : null;
 }
 
 /** The nearest of `spots` that lies in the direction of an arrow key, as an index; -1 when there is none. */
 export function neighbour(spots, from, key) {
-  const axis = key === 'ArrowLeft' || key === 'ArrowRight' ? 'x' : 'y', sign = key === 'ArrowLeft' || key === 'ArrowUp' ? -1 : 1;
-  let best = -1, least = Infinity;
+  const axis = key === 'ArrowLeft' || key === 'ArrowRight' ? 'x' : 'y',
+    sign = key === 'ArrowLeft' || key === 'ArrowUp' ? -1 : 1;
+  let best = -1,
+    least = Infinity;
   spots.forEach((spot, n) => {
-    const along = sign * (spot[axis] - from[axis]), across = Math.abs(axis === 'x' ? spot.y - from.y : spot.x - from.x);
+    const along = sign * (spot[axis] - from[axis]),
+      across = Math.abs(axis === 'x' ? spot.y - from.y : spot.x - from.x);
     if (along > 1 && along + 3 * across < least) [best, least] = [n, along + 3 * across];
   });
   return best;
 }
 
 /** What a line of the trace is warned of, as sentences. */
-export const warningsAt = (trace, step) => trace.warnings
-  .filter((warning) => warning.line === step.line && warning.line !== null && warning.code === step.code).map((warning) => String(warning.message).slice(0, 400));
-
-// ---------- view: a drawing, patched by key
-
-const MARKS = {
-  cell: { layer: 'cells', make: () => shape('g', {}, shape('rect'), shape('text')), set(node, mark) {
-    const [rect, text] = node.children;
-    rect.setAttribute('width', mark.w);
-    rect.setAttribute('height', mark.h);
-    rect.style.setProperty('--fill', mark.fill);
-    const pattern = /\b(masked|nan)\b/.exec(mark.kind);
-    rect.setAttribute('fill', pattern && !/\bghost\b/.test(mark.kind) ? `url(#${pattern[1]})` : '');
-    text.setAttribute('x', mark.w / 2);
-    text.setAttribute('y', mark.h / 2 + 4.5);
-    text.setAttribute('font-size', mark.size);
-    text.textContent = mark.text;
-    return `cell ${mark.kind}${mark.ref && mark.ref.pick ? ' pickable' : ''}`;
-  } },
-  axis: { layer: 'lines', make: () => shape('g'), set(node, mark) {
-    const segments = range(mark.n).map((i) => {
-      const at = mark.upright ? mark.n - 1 - i : i, [open, shut] = [i ? mark.gap : 0, i < mark.n - 1 ? mark.gap : 0];
-      return shape('line', { x1: i * mark.step + Math.min(1.5, mark.step / 6) + open, x2: (i + 1) * mark.step - Math.min(1.5, mark.step / 6) - shut, class: mark.on === undefined || mark.on === at ? '' : 'dimmed' });
-    });
-    node.replaceChildren(...segments);
-    if (mark.parts.length) node.append(writeShape(shape('text', { x: mark.n * mark.step / 2, y: mark.under ? 18 : -8 - mark.away }), mark.parts));
-    return `axis ${mark.role || ''}${mark.sum ? ' sum' : ''}`;
-  } },
-  text: { layer: 'texts', make: () => shape('text'), set(node, mark) { writeShape(node, mark.parts); return `label ${mark.kind}`; } },
-  path: { layer: 'lines', make: () => shape('path'), set(node, mark) { node.setAttribute('d', mark.d); return `${mark.kind} ${mark.role || ''}`; } },
-  box: { layer: 'lines', make: () => shape('rect'), set(node, mark) {
-    node.setAttribute('width', Math.max(0, mark.w));
-    node.setAttribute('height', Math.max(0, mark.h));
-    node.setAttribute('rx', /\bdot\b/.test(mark.kind) ? mark.w / 2 : 0);
-    return `${mark.kind} ${mark.role || ''}`;
-  } },
-};
-const UNDER = ['sheet', 'front', 'block'];
-
-function pattern(id, d) {
-  return shape('pattern', { id, width: 6, height: 6, patternUnits: 'userSpaceOnUse' }, shape('path', { d, class: 'pattern' }));
-}
-
-/** A drawing that turns one scene into the next: marks that stay keep their node, so they travel. */
-function drawing() {
-  const layers = Object.fromEntries(['sheets', 'cells', 'lines', 'texts', 'cursor'].map((name) => [name, shape('g')]));
-  const root = shape('svg', { 'aria-hidden': 'true' }, shape('defs', {}, pattern('masked', 'M-1 7L7 -1M-1 1L1 -1M5 7L7 5'), pattern('nan', 'M-1 7L7 -1M-1 -1L7 7')), ...Object.values(layers));
-  const nodes = new Map(), refs = new WeakMap();
-  function patch({ marks, width, height, narrow }) {
-    const seen = new Set();
-    for (const mark of marks) {
-      const how = MARKS[mark.type];
-      let node = nodes.get(mark.key);
-      if (!node) {
-        node = how.make();
-        nodes.set(mark.key, node);
-        (UNDER.includes(mark.kind) ? layers.sheets : layers[how.layer]).append(node);
-      }
-      seen.add(mark.key);
-      node.setAttribute('class', `mark ${how.set(node, mark)}`.trim());
-      if (mark.x !== undefined) node.style.transform = `translate(${mark.x}px, ${mark.y}px)${mark.type === 'axis' ? ` rotate(${mark.upright ? -90 : 0}deg)` : ''}`;
-      if (mark.ref) refs.set(node, mark);
-    }
-    for (const [key, node] of nodes) {
-      if (!seen.has(key)) { node.remove(); nodes.delete(key); }
-    }
-    root.setAttribute('width', width);
-    root.setAttribute('height', height);
-    root.setAttribute('class', narrow ? 'narrow' : '');
-  }
-  function point(mark) {
-    layers.cursor.replaceChildren(...(mark ? [shape('rect', { class: 'cursor', x: mark.x - 2, y: mark.y - 2, width: mark.w + 4, height: mark.h + 4 })] : []));
-  }
-  return { root, patch, point, markOf: (node) => refs.get(node) };
-}
-
-// ---------- view: the page around the drawing
-
-const icon = (name) => shape('svg', { width: 16, height: 16, viewBox: '0 0 16 16', 'aria-hidden': 'true' }, shape('path', { d: ICONS[name], fill: 'currentColor' }));
-const button = (attributes, ...children) => element('button', { type: 'button', ...attributes }, ...children);
-const shapeOf = (trace, tensor) => write(element('span', { class: 'shape' }), namedShape(trace, tensor));
-
-function stepItem(trace, step, n) {
-  const [output] = step.outputs;
-  return element('li', {}, button({ 'data-step': n, class: step.kind === 'error' ? 'failed' : '' },
-    element('span', { class: 'nth' }, String(n + 1)), element('span', { class: 'name' }, output && step.outputs.length === 1 ? shown(output) === output.name ? step.variable : output.name : step.variable),
-    output ? shapeOf(trace, output) : element('span', { class: 'shape' }, step.kind === 'error' ? 'error' : ''),
-    element('span', { class: 'line' }, step.code)));
-}
-
-function skeleton(trace, id, title) {
-  const part = {
-    title: element('h3', { id: `${id}-title`, class: 'title' }, title), deck: element('p', { class: 'deck' }), steps: element('ol', { class: 'steps', 'aria-label': 'Steps of the trace' }),
-    headline: element('div', { class: 'headline' }), warning: element('p', { class: 'warning' }), caption: element('p', { class: 'caption' }), reading: element('p', { class: 'reading' }),
-    stage: element('div', { class: 'stage', tabindex: 0, role: 'group', 'aria-label': 'Figure. Arrow keys step through it, Enter walks over its cells.' }),
-    picks: element('div', { class: 'picks' }), scrub: element('input', { type: 'range', min: 1, 'aria-label': 'Position in the trace' }), ticks: element('div', { class: 'ticks', 'aria-hidden': 'true' }),
-    speed: element('select', { 'aria-label': 'Speed' }, ...SPEEDS.map(([value, text]) => element('option', { value }, text))),
-    tables: element('div', { class: 'scroll', tabindex: 0, role: 'region', 'aria-label': 'Numbers of this step' }), drawing: drawing(),
-  };
-  part.controls = Object.fromEntries(CONTROLS.map(([name, label]) => [name, button({ 'aria-label': label, title: label, 'data-go': name }, icon(name))]));
-  part.details = element('details', {}, element('summary', {}, 'The numbers of this step as tables'), part.tables);
-  part.stage.append(part.drawing.root);
-  part.speed.value = '1';
-  const words = element('div', { class: 'words', 'aria-live': 'polite' }, part.caption, part.reading);
-  const bar = element('div', { class: 'bar', role: 'group', 'aria-label': 'Playback' }, element('span', { class: 'keys' }, ...Object.values(part.controls)),
-    element('div', { class: 'rest' }, element('div', { class: 'scrub' }, part.ticks, part.scrub), element('label', {}, 'speed', part.speed)));
-  part.root = element('section', { class: 'player', 'aria-labelledby': `${id}-title` }, element('header', {}, part.title, part.deck), part.steps,
-    element('div', { class: 'body' }, part.headline, part.warning, part.stage, words, part.picks, bar, part.details));
-  return part;
-}
-
-function fill(part, trace, { starts, total }) {
-  const sizes = Object.entries(trace.sizes).filter(([, size]) => Number.isInteger(size)).slice(0, 12);
-  write(part.deck, sizes.flatMap(([label, size], n) => say`${n ? ' · ' : ''}${dimSize(trace, label, size)}`));
-  part.steps.replaceChildren(...trace.steps.map((step, n) => stepItem(trace, step, n)));
-  part.scrub.max = total;
-  if (starts.length <= 60) part.ticks.replaceChildren(...starts.map((start) => element('i', { style: `left:${100 * start / Math.max(1, total - 1)}%` })));
-}
-
-/** Every number of a tensor, one table a sheet; where there are too many, or none were recorded, the shape in words. */
-function tablesOf(trace, tensor) {
-  const lead = indices(tensor.shape.slice(0, -2)), head = element('p', {});
-  write(head, say`${code(shown(tensor))} ${namedShape(trace, tensor)} = ${sizedShape(tensor)}${tensor.values ? '' : ', numbers not recorded'}`);
-  if (!tensor.values || count(tensor) > 2000 || lead.length > 64) return [head];
-  return [head, ...lead.map((index) => {
-    const at = Object.fromEntries(index.map((i, axis) => [tensor.dims[axis], i])), view = sheet(tensor, at), words = wordsOf(trace, view);
-    const caption = index.map((i, axis) => `${tensor.dims[axis]} ${i}`).join(', ') || shown(tensor);
-    return element('table', {}, element('caption', {}, caption), element('thead', {}, element('tr', {}, element('td'), ...range(view.cols).map((j) => element('th', { scope: 'col' }, String(j))))),
-      element('tbody', {}, ...range(view.rows).map((i) => element('tr', {}, element('th', { scope: 'row' }, words ? `${i} ${words[i]}` : String(i)), ...range(view.cols).map((j) => element('td', {}, number(view.value(i, j), Math.max(2, tensor.digits))))))));
-  })];
-}
-
-function picker(key, parts, size, value) {
-  const select = element('select', { 'data-pick': key }, ...range(Math.min(size, 512)).map((n) => element('option', { value: n }, String(n))));
-  select.value = String(clamp(value, 0, size - 1));
-  return element('label', {}, write(element('span'), parts), select);
-}
+export const warningsAt = (trace, step) =>
+  trace.warnings
+    .filter(
+      (warning) =>
+        warning.line === step.line && warning.line !== null && warning.code === step.code,
+    )
+    .map((warning) => String(warning.message).slice(0, 400));
 
 // ---------- wiring
 
 /** Keep the host in the colours of the page: its data-theme, JupyterLab's, or the system's. */
 function followTheme(host, signal) {
   const look = () => {
-    const { theme } = document.documentElement.dataset, lab = document.body && document.body.dataset.jpThemeLight;
-    host.dataset.scheme = theme === 'dark' || theme === 'light' ? theme : lab === undefined ? 'auto' : lab === 'false' ? 'dark' : 'light';
+    const { theme } = document.documentElement.dataset,
+      lab = document.body && document.body.dataset.jpThemeLight;
+    host.dataset.scheme =
+      theme === 'dark' || theme === 'light'
+        ? theme
+        : lab === undefined
+          ? 'auto'
+          : lab === 'false'
+            ? 'dark'
+            : 'light';
   };
   const watcher = new MutationObserver(look);
   watcher.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
-  if (document.body) watcher.observe(document.body, { attributes: true, attributeFilter: ['data-jp-theme-light'] });
+  if (document.body)
+    watcher.observe(document.body, { attributes: true, attributeFilter: ['data-jp-theme-light'] });
   signal.addEventListener('abort', () => watcher.disconnect());
   look();
 }
 
 class Player {
   constructor(trace, { id, title, host, signal }) {
-    Object.assign(this, { trace, id, host, signal, state: { ...START, at: {} }, plan: planOf(trace), timer: 0, heights: new Map(), cursor: null });
+    Object.assign(this, {
+      trace,
+      id,
+      host,
+      signal,
+      state: { ...START, at: {} },
+      plan: planOf(trace),
+      timer: 0,
+      heights: new Map(),
+      cursor: null,
+    });
     this.places = placesOf(this.plan);
     this.part = skeleton(trace, id, title);
     fill(this.part, trace, this.places);
     this.listen();
   }
 
-  get step() { return this.trace.steps[this.state.step]; }
-  get phase() { return this.plan[this.state.step][this.state.phase]; }
-  get here() { return this.places.starts[this.state.step] + this.state.phase; }
+  get step() {
+    return this.trace.steps[this.state.step];
+  }
+  get phase() {
+    return this.plan[this.state.step][this.state.phase];
+  }
+  get here() {
+    return this.places.starts[this.state.step] + this.state.phase;
+  }
 
   go(place) {
     Object.assign(this.state, placeAt(this.places, place));
@@ -233,7 +132,8 @@ class Player {
   play(on) {
     this.state.playing = on;
     clearTimeout(this.timer);
-    const { play } = this.part.controls, label = `${on ? 'Pause' : 'Play'} (space)`;
+    const { play } = this.part.controls,
+      label = `${on ? 'Pause' : 'Play'} (space)`;
     play.replaceChildren(icon(on ? 'pause' : 'play'));
     play.title = label;
     play.setAttribute('aria-label', label);
@@ -242,30 +142,64 @@ class Player {
   }
 
   tick() {
-    if (!this.host.isConnected) { this.play(false); return; }
+    if (!this.host.isConnected) {
+      this.play(false);
+      return;
+    }
     this.go(this.here + 1);
     if (this.here >= this.places.total - 1) this.play(false);
     else this.timer = setTimeout(() => this.tick(), PAUSE / this.state.speed);
   }
 
   listen() {
-    const { part } = this, on = (node, name, run) => node.addEventListener(name, run, { signal: this.signal });
-    const go = { first: () => 0, back: () => this.here - 1, next: () => this.here + 1, last: () => this.places.total - 1 };
-    for (const [name, control] of Object.entries(part.controls)) on(control, 'click', () => (name === 'play' ? this.play(!this.state.playing) : this.go(go[name]())));
+    const { part } = this,
+      on = (node, name, run) => node.addEventListener(name, run, { signal: this.signal });
+    const go = {
+      first: () => 0,
+      back: () => this.here - 1,
+      next: () => this.here + 1,
+      last: () => this.places.total - 1,
+    };
+    for (const [name, control] of Object.entries(part.controls))
+      on(control, 'click', () =>
+        name === 'play' ? this.play(!this.state.playing) : this.go(go[name]()),
+      );
     on(part.scrub, 'input', () => this.go(part.scrub.value - 1));
-    on(part.speed, 'change', () => { this.state.speed = Number(part.speed.value); if (this.state.playing) this.play(true); this.host.style.setProperty('--pace', String(1 / Math.max(1, this.state.speed))); });
-    on(part.steps, 'click', (event) => { const at = event.target.closest('[data-step]'); if (at) this.go(this.places.starts[Number(at.dataset.step)]); });
-    on(part.picks, 'change', (event) => this.choose(event.target.dataset.pick, Number(event.target.value)));
+    on(part.speed, 'change', () => {
+      this.state.speed = Number(part.speed.value);
+      if (this.state.playing) this.play(true);
+      this.host.style.setProperty('--pace', String(1 / Math.max(1, this.state.speed)));
+    });
+    on(part.steps, 'click', (event) => {
+      const at = event.target.closest('[data-step]');
+      if (at) this.go(this.places.starts[Number(at.dataset.step)]);
+    });
+    on(part.picks, 'change', (event) =>
+      this.choose(event.target.dataset.pick, Number(event.target.value)),
+    );
     on(part.details, 'toggle', () => this.showTables());
     on(part.root, 'keydown', (event) => this.key(event));
-    const cellOf = (event) => { const node = event.target.closest('.cell'); return node && part.drawing.markOf(node); };
-    on(part.drawing.root, 'click', (event) => { const mark = cellOf(event); if (mark) this.touch(mark); });
-    on(part.drawing.root, 'pointerover', (event) => { const mark = cellOf(event); this.read(mark || this.cursor); });
+    const cellOf = (event) => {
+      const node = event.target.closest('.cell');
+      return node && part.drawing.markOf(node);
+    };
+    on(part.drawing.root, 'click', (event) => {
+      const mark = cellOf(event);
+      if (mark) this.touch(mark);
+    });
+    on(part.drawing.root, 'pointerover', (event) => {
+      const mark = cellOf(event);
+      this.read(mark || this.cursor);
+    });
     on(part.drawing.root, 'pointerleave', () => this.read(this.cursor));
-    on(part.stage, 'blur', () => { this.cursor = null; part.drawing.point(null); });
+    on(part.stage, 'blur', () => {
+      this.cursor = null;
+      part.drawing.point(null);
+    });
     on(window, 'hashchange', () => this.follow(location.hash));
     on(document, 'click', (event) => {
-      const link = event.target.closest && event.target.closest('a[href]'), hash = link && link.getAttribute('href');
+      const link = event.target.closest && event.target.closest('a[href]'),
+        hash = link && link.getAttribute('href');
       if (hash && hash.startsWith('#') && hash === location.hash) this.follow(hash);
     });
   }
@@ -288,7 +222,8 @@ class Player {
     const picks = mark.ref.pick;
     if (picks) {
       Object.assign(this.state, picks);
-      const phases = this.plan[this.state.step], first = phases.findIndex((phase) => phase.picks);
+      const phases = this.plan[this.state.step],
+        first = phases.findIndex((phase) => phase.picks);
       if (!this.phase.picks && first >= 0) this.state.phase = first;
       this.show();
     }
@@ -296,15 +231,28 @@ class Player {
   }
 
   read(mark) {
-    write(this.part.reading, mark && mark.ref ? reading(this.trace, this.step, mark.ref, this.state.at) : []);
+    write(
+      this.part.reading,
+      mark && mark.ref ? reading(this.trace, this.step, mark.ref, this.state.at) : [],
+    );
   }
 
   key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const target = event.target, tag = target.tagName;
-    if (tag === 'SELECT' || tag === 'INPUT' || (target === this.part.tables && event.key.startsWith('Arrow'))) return;
+    const target = event.target,
+      tag = target.tagName;
+    if (
+      tag === 'SELECT' ||
+      tag === 'INPUT' ||
+      (target === this.part.tables && event.key.startsWith('Arrow'))
+    )
+      return;
     if (target === this.part.stage && this.walk(event)) return;
-    if (event.key === ' ' && tag !== 'BUTTON' && tag !== 'SUMMARY') { event.preventDefault(); this.play(!this.state.playing); return; }
+    if (event.key === ' ' && tag !== 'BUTTON' && tag !== 'SUMMARY') {
+      event.preventDefault();
+      this.play(!this.state.playing);
+      return;
+    }
     const place = keyMove(event.key, this.state, this.places);
     if (place === null) return;
     event.preventDefault();
@@ -317,9 +265,15 @@ class Player {
     if (!cells.length || (event.key !== 'Enter' && !this.cursor)) return false;
     if (event.key === 'Enter') {
       if (this.cursor) this.touch(this.cursor);
-      else this.cursor = cells.find((mark) => mark.ref.pick && mark.ref.pick.i === this.state.i && mark.ref.pick.j === this.state.j) || cells[0];
+      else
+        this.cursor =
+          cells.find(
+            (mark) =>
+              mark.ref.pick && mark.ref.pick.i === this.state.i && mark.ref.pick.j === this.state.j,
+          ) || cells[0];
     } else if (event.key === 'Escape') this.cursor = null;
-    else if (event.key.startsWith('Arrow')) this.cursor = cells[neighbour(cells, this.cursor, event.key)] || this.cursor;
+    else if (event.key.startsWith('Arrow'))
+      this.cursor = cells[neighbour(cells, this.cursor, event.key)] || this.cursor;
     else return false;
     event.preventDefault();
     this.part.drawing.point(this.cursor);
@@ -336,9 +290,20 @@ class Player {
     }
     const where = `step ${state.step + 1} of ${this.plan.length} · phase ${state.phase + 1} of ${this.plan[state.step].length}`;
     const [output] = step.outputs;
-    part.headline.replaceChildren(element('span', { class: 'line' }, step.code || step.variable),
-      output ? write(element('span', { class: 'shape' }), say`${namedShape(trace, output)} = ${sizedShape(output)}`) : '',
-      element('span', { class: 'kind' }, `${where} · ${KINDS[step.kind] || step.kind}${step.note && step.kind !== 'error' ? ` · ${step.note}` : ''}`));
+    part.headline.replaceChildren(
+      element('span', { class: 'line' }, step.code || step.variable),
+      output
+        ? write(
+            element('span', { class: 'shape' }),
+            say`${namedShape(trace, output)} = ${sizedShape(output)}`,
+          )
+        : '',
+      element(
+        'span',
+        { class: 'kind' },
+        `${where} · ${KINDS[step.kind] || step.kind}${step.note && step.kind !== 'error' ? ` · ${step.note}` : ''}`,
+      ),
+    );
     part.warning.textContent = warningsAt(trace, step).join(' ');
     this.draw();
     write(part.caption, caption(trace, this.plan, state));
@@ -362,53 +327,89 @@ class Player {
 
   /** The stage is as high as its highest scene, so that the controls under it stay where they are. */
   tallest(width) {
-    const steps = this.places.total <= 80 ? range(this.plan.length) : [this.state.step], key = `${width}:${steps.length > 1 ? 'all' : this.state.step}`;
+    const steps = this.places.total <= 80 ? range(this.plan.length) : [this.state.step],
+      key = `${width}:${steps.length > 1 ? 'all' : this.state.step}`;
     if (!this.heights.has(key)) {
-      const heights = steps.flatMap((step) => range(this.plan[step].length).map((phase) => sceneOf(this.trace, this.plan, { ...this.state, step, phase }, width).height));
+      const heights = steps.flatMap((step) =>
+        range(this.plan[step].length).map(
+          (phase) => sceneOf(this.trace, this.plan, { ...this.state, step, phase }, width).height,
+        ),
+      );
       this.heights.set(key, Math.max(...heights));
     }
     return this.heights.get(key);
   }
 
   showPicks() {
-    const { trace, state, phase } = this, focused = this.host.shadowRoot && this.host.shadowRoot.activeElement, held = focused && focused.dataset.pick;
+    const { trace, state, phase } = this,
+      focused = this.host.shadowRoot && this.host.shadowRoot.activeElement,
+      held = focused && focused.dataset.pick;
     const items = [];
-    if (phase.picks && phase.picks.i > 1) items.push(picker('i', say`row i`, phase.picks.i, state.i));
-    if (phase.picks && phase.picks.j > 1) items.push(picker('j', say`column j`, phase.picks.j, state.j));
+    if (phase.picks && phase.picks.i > 1)
+      items.push(picker('i', say`row i`, phase.picks.i, state.i));
+    if (phase.picks && phase.picks.j > 1)
+      items.push(picker('j', say`column j`, phase.picks.j, state.j));
     for (const { label, size } of choices(this.step, phase.kept)) {
-      items.push(picker(`at:${label}`, say`${dimName(trace, label)} in front`, size, state.at[label] ?? (phase.other === label ? 1 : 0)));
+      items.push(
+        picker(
+          `at:${label}`,
+          say`${dimName(trace, label)} in front`,
+          size,
+          state.at[label] ?? (phase.other === label ? 1 : 0),
+        ),
+      );
     }
     this.part.picks.replaceChildren(...items);
-    if (held) for (const select of this.part.picks.querySelectorAll('select')) if (select.dataset.pick === held) select.focus();
+    if (held)
+      for (const select of this.part.picks.querySelectorAll('select'))
+        if (select.dataset.pick === held) select.focus();
   }
 
   showTables() {
     if (!this.part.details.open) return;
-    this.part.tables.replaceChildren(...[...this.step.inputs, ...this.step.outputs].flatMap((tensor) => tablesOf(this.trace, tensor)));
+    this.part.tables.replaceChildren(
+      ...[...this.step.inputs, ...this.step.outputs].flatMap((tensor) =>
+        tablesOf(this.trace, tensor),
+      ),
+    );
   }
 }
 
 /** Mount a player for a trace (the JSON of Trace.to_dict()) in `host`. Returns the clean-up.
  * @param {{ trace: object, host: Element, id: string, title?: string }} options */
 export function render({ trace: json, host, id, title }) {
-  const ending = new AbortController(), { signal } = ending;
+  const ending = new AbortController(),
+    { signal } = ending;
   const root = host.shadowRoot || host.attachShadow({ mode: 'open' });
   followTheme(host, signal);
   const frame = element('div', { class: 'frame' });
   root.replaceChildren(element('style', {}, STYLE), frame);
   try {
-    const trace = readTrace(json), player = new Player(trace, { id, title: title || trace.title, host, signal });
+    const trace = readTrace(json),
+      player = new Player(trace, { id, title: title || trace.title, host, signal });
     frame.append(player.part.root);
     const sizes = new ResizeObserver(() => player.draw());
     sizes.observe(player.part.stage);
-    signal.addEventListener('abort', () => { sizes.disconnect(); player.play(false); });
+    signal.addEventListener('abort', () => {
+      sizes.disconnect();
+      player.play(false);
+    });
     player.show();
     const place = readLink(location.hash, id);
     if (place) player.follow(location.hash);
   } catch (error) {
-    frame.append(element('p', { class: 'message', role: 'alert' }, error instanceof Error ? error.message : 'This trace cannot be played.'));
+    frame.append(
+      element(
+        'p',
+        { class: 'message', role: 'alert' },
+        error instanceof Error ? error.message : 'This trace cannot be played.',
+      ),
+    );
   }
-  return () => { ending.abort(); root.replaceChildren(); };
+  return () => {
+    ending.abort();
+    root.replaceChildren();
+  };
 }
 
 export default { render };

@@ -6,11 +6,11 @@
 import { dim, number, range, say } from './kit.js';
 import { axisRole, dimSize, shown, wordsOf } from './trace.js';
 
-const DIGITS = 26;      // a narrower cell shows its colour only
-const SINGLE = 5;       // a smaller one is not drawn by itself: the grid becomes a block, to scale
+const DIGITS = 26; // a narrower cell shows its colour only
+const SINGLE = 5; // a smaller one is not drawn by itself: the grid becomes a block, to scale
 const CELLS = 1024;
-const BARE = 18;        // the side of a cell that has no number to show
-const THIN = 14;        // the least a side of a block is drawn with
+const BARE = 18; // the side of a cell that has no number to show
+const THIN = 14; // the least a side of a block is drawn with
 
 /** The unit of an axis: never so small that the whole axis vanishes. */
 export const unit = (size, n) => Math.max(size, THIN / Math.max(1, n));
@@ -47,30 +47,89 @@ export class Scene {
     this.marks.push({ type, key: unique, ...mark });
   }
 
-  text(key, x, y, parts, kind = '') { this.add('text', key, { x, y, parts: typeof parts === 'string' ? say`${parts}` : parts, kind }); }
-  path(key, d, kind, role = null) { this.add('path', key, { d, kind, role }); }
-  box(key, x, y, w, h, kind, role = null) { this.add('box', key, { x, y, w, h, kind, role }); }
+  text(key, x, y, parts, kind = '') {
+    this.add('text', key, { x, y, parts: typeof parts === 'string' ? say`${parts}` : parts, kind });
+  }
+  path(key, d, kind, role = null) {
+    this.add('path', key, { d, kind, role });
+  }
+  box(key, x, y, w, h, kind, role = null) {
+    this.add('box', key, { x, y, w, h, kind, role });
+  }
   band(key, grid, { i, j }) {
     const [row, col] = [i === undefined ? 0 : i, j === undefined ? 0 : j];
-    this.box(key, grid.x - 1 + col * grid.w, grid.y - 1 + row * grid.h,
-      (j === undefined ? grid.cols : 1) * grid.w + 2, (i === undefined ? grid.rows : 1) * grid.h + 2, 'band');
+    this.box(
+      key,
+      grid.x - 1 + col * grid.w,
+      grid.y - 1 + row * grid.h,
+      (j === undefined ? grid.cols : 1) * grid.w + 2,
+      (i === undefined ? grid.rows : 1) * grid.h + 2,
+      'band',
+    );
   }
 
-  cell(key, x, y, value, { w = this.cellWidth, h = this.cellHeight, digits = 2, kind = '', fill, masked, ref } = {}) {
+  cell(
+    key,
+    x,
+    y,
+    value,
+    { w = this.cellWidth, h = this.cellHeight, digits = 2, kind = '', fill, masked, ref } = {},
+  ) {
     const own = cellKind(value, masked);
     const size = w >= 40 ? 12.5 : w >= 30 ? 11 : 10;
-    const short = w < 30 || (typeof value === 'number' && Math.abs(value) >= 100) ? Math.min(digits, 1) : digits;
+    const short =
+      w < 30 || (typeof value === 'number' && Math.abs(value) >= 100)
+        ? Math.min(digits, 1)
+        : digits;
     this.add('cell', key, {
-      x, y, w, h, size, text: w >= DIGITS && h >= 14 ? number(value, short) : '', kind: `${own} ${kind}`.trim(), ref,
-      fill: fill || (typeof value === 'number' && Number.isFinite(value) ? tint(value, this.trace.full) : 'var(--v-zero)'),
+      x,
+      y,
+      w,
+      h,
+      size,
+      text: w >= DIGITS && h >= 14 ? number(value, short) : '',
+      kind: `${own} ${kind}`.trim(),
+      ref,
+      fill:
+        fill ||
+        (typeof value === 'number' && Number.isFinite(value)
+          ? tint(value, this.trace.full)
+          : 'var(--v-zero)'),
     });
   }
 
   /** One segment an index; rot -90 reads from bottom to top, so segment 0 of a column stands at its lower end. */
-  axis(key, label, x, y, n, step, { upright = false, under = false, sum = false, on, parts, away = 0, whole = false, gap = 0 } = {}) {
+  axis(
+    key,
+    label,
+    x,
+    y,
+    n,
+    step,
+    {
+      upright = false,
+      under = false,
+      sum = false,
+      on,
+      parts,
+      away = 0,
+      whole = false,
+      gap = 0,
+    } = {},
+  ) {
     this.add('axis', key, {
-      x, y, n: whole ? 1 : n, step: whole ? n * step : step, upright, under, sum, on: whole ? undefined : on, away, gap,
-      parts: parts === undefined ? dimSize(this.trace, label, n) : parts, role: axisRole(this.trace, label),
+      x,
+      y,
+      n: whole ? 1 : n,
+      step: whole ? n * step : step,
+      upright,
+      under,
+      sum,
+      on: whole ? undefined : on,
+      away,
+      gap,
+      parts: parts === undefined ? dimSize(this.trace, label, n) : parts,
+      role: axisRole(this.trace, label),
     });
   }
 
@@ -78,15 +137,32 @@ export class Scene {
    * one small unit both ways, so that shapes are drawn to scale. */
   fit(cols, rows, width, height, tensors) {
     const written = tensors.every((tensor) => tensor.values);
-    const [w, h] = [Math.min(written ? this.cellWidth : BARE, width / Math.max(1, cols)), Math.min(written ? this.cellHeight : BARE, height / Math.max(1, rows))];
+    const [w, h] = [
+      Math.min(written ? this.cellWidth : BARE, width / Math.max(1, cols)),
+      Math.min(written ? this.cellHeight : BARE, height / Math.max(1, rows)),
+    ];
     if (written && w >= 12 && h >= 12) return { w, h: Math.min(h, w * 1.1) };
     return { w: Math.min(w, h), h: Math.min(w, h) };
   }
 
   /** A sheet as a labelled grid. Returns where it stands. */
   grid(view, x, y, options = {}) {
-    const { w = this.cellWidth, h = this.cellHeight, id = view.tensor.storage, stack = view.stack } = options;
-    const place = { x, y, w, h, rows: view.rows, cols: view.cols, right: x + view.cols * w, bottom: y + view.rows * h };
+    const {
+      w = this.cellWidth,
+      h = this.cellHeight,
+      id = view.tensor.storage,
+      stack = view.stack,
+    } = options;
+    const place = {
+      x,
+      y,
+      w,
+      h,
+      rows: view.rows,
+      cols: view.cols,
+      right: x + view.cols * w,
+      bottom: y + view.rows * h,
+    };
     place.block = !view.tensor.values || w < SINGLE || h < SINGLE || view.rows * view.cols > CELLS;
     const depth = this.sheets(id, place, stack);
     place.depth = depth;
@@ -98,9 +174,19 @@ export class Scene {
   }
 
   sheets(id, { x, y, rows, cols, w, h }, stack) {
-    const behind = [...stack].reverse().flatMap((axis) => range(Math.min(axis.size - 1, 2)).map(() => axis));
+    const behind = [...stack]
+      .reverse()
+      .flatMap((axis) => range(Math.min(axis.size - 1, 2)).map(() => axis));
     for (const n of range(behind.length).reverse()) {
-      this.box(`${id}.sheet${n}`, x + 6 * (n + 1), y + 6 * (n + 1), cols * w, rows * h, 'sheet', axisRole(this.trace, behind[n].label));
+      this.box(
+        `${id}.sheet${n}`,
+        x + 6 * (n + 1),
+        y + 6 * (n + 1),
+        cols * w,
+        rows * h,
+        'sheet',
+        axisRole(this.trace, behind[n].label),
+      );
     }
     if (behind.length) this.box(`${id}.front`, x, y, cols * w, rows * h, 'front');
     return 6 * behind.length;
@@ -109,17 +195,41 @@ export class Scene {
   /** A grid without numbers: its outline, and its lines where they can be told apart. */
   block(id, { x, y, w, h, rows, cols }) {
     this.box(`${id}.block`, x, y, cols * w, rows * h, 'block');
-    const lines = (n, size, draw) => (size < SINGLE || n > 200 ? '' : range(n - 1).map((i) => draw((i + 1) * size)).join(''));
-    const d = lines(cols, w, (at) => `M${x + at} ${y}v${rows * h}`) + lines(rows, h, (at) => `M${x} ${y + at}h${cols * w}`);
+    const lines = (n, size, draw) =>
+      size < SINGLE || n > 200
+        ? ''
+        : range(n - 1)
+            .map((i) => draw((i + 1) * size))
+            .join('');
+    const d =
+      lines(cols, w, (at) => `M${x + at} ${y}v${rows * h}`) +
+      lines(rows, h, (at) => `M${x} ${y + at}h${cols * w}`);
     if (d) this.path(`${id}.lines`, d, 'lines');
   }
 
-  cells(view, { x, y, w, h }, { show = () => true, kind = () => '', fill, masked, pick, ghost = false, digits = view.tensor.digits }) {
+  cells(
+    view,
+    { x, y, w, h },
+    {
+      show = () => true,
+      kind = () => '',
+      fill,
+      masked,
+      pick,
+      ghost = false,
+      digits = view.tensor.digits,
+    },
+  ) {
     for (const i of range(view.rows)) {
       for (const j of range(view.cols)) {
         const value = show(i, j) ? view.value(i, j) : null;
         this.cell(ghost ? `ghost.${view.key(i, j)}` : view.key(i, j), x + j * w, y + i * h, value, {
-          w, h, digits, kind: `${kind(i, j)}${ghost ? ' ghost' : ''}`, fill: fill && fill(i, j), masked: masked && masked(value),
+          w,
+          h,
+          digits,
+          kind: `${kind(i, j)}${ghost ? ' ghost' : ''}`,
+          fill: fill && fill(i, j),
+          masked: masked && masked(value),
           ref: { tensor: view.tensor, index: view.index(i, j), pick: pick && pick(i, j) },
         });
       }
@@ -128,35 +238,115 @@ export class Scene {
 
   axes(id, view, place, { row = {}, col = {}, words = true, lit = {} }) {
     const { x, y, w, h, rows, cols, right, bottom, block, depth } = place;
-    const named = (label, extra) => (extra ? [...dimSize(this.trace, label, extra.n), dim(` ${extra.word}`, axisRole(this.trace, label))] : undefined);
+    const named = (label, extra) =>
+      extra
+        ? [
+            ...dimSize(this.trace, label, extra.n),
+            dim(` ${extra.word}`, axisRole(this.trace, label)),
+          ]
+        : undefined;
     if (view.rowDim !== null) {
-      const tokens = words && !this.narrow && !block && !row.right && !row.sum && h > 13 && wordsOf(this.trace, view);
-      const parts = row.sum || row.bare ? [] : named(view.rowDim, row.word && !this.narrow && { n: rows, word: row.word });
+      const tokens =
+        words &&
+        !this.narrow &&
+        !block &&
+        !row.right &&
+        !row.sum &&
+        h > 13 &&
+        wordsOf(this.trace, view);
+      const parts =
+        row.sum || row.bare
+          ? []
+          : named(view.rowDim, row.word && !this.narrow && { n: rows, word: row.word });
       const short = rows * h < 40 && !row.sum && !row.bare;
-      this.axis(`${id}.axis.${view.rowDim}`, view.rowDim, row.right ? right + 9 + depth : x - 9, bottom, rows, h, {
-        upright: true, under: row.right, sum: row.sum, on: lit.i, whole: block || h < 8, parts: short ? [] : parts, away: tokens ? 56 : 0,
-      });
+      this.axis(
+        `${id}.axis.${view.rowDim}`,
+        view.rowDim,
+        row.right ? right + 9 + depth : x - 9,
+        bottom,
+        rows,
+        h,
+        {
+          upright: true,
+          under: row.right,
+          sum: row.sum,
+          on: lit.i,
+          whole: block || h < 8,
+          parts: short ? [] : parts,
+          away: tokens ? 56 : 0,
+        },
+      );
       const full = dimSize(this.trace, view.rowDim, rows);
       if (row.sum) this.text(`${id}.rows`, x - 14, y - 5, full, 'end strong');
-      if (short) this.text(`${id}.rows`, row.right ? right + 18 + depth : x - 16, y + rows * h / 2 + 4, parts || full, row.right ? 'strong' : 'end strong');
-      if (tokens) tokens.forEach((word, i) => this.text(`${id}.word${i}`, x - 16, y + (i + 0.5) * h + 4, word, lit.i === i ? 'end ink' : 'end'));
+      if (short)
+        this.text(
+          `${id}.rows`,
+          row.right ? right + 18 + depth : x - 16,
+          y + (rows * h) / 2 + 4,
+          parts || full,
+          row.right ? 'strong' : 'end strong',
+        );
+      if (tokens)
+        tokens.forEach((word, i) =>
+          this.text(
+            `${id}.word${i}`,
+            x - 16,
+            y + (i + 0.5) * h + 4,
+            word,
+            lit.i === i ? 'end ink' : 'end',
+          ),
+        );
     }
     if (view.colDim !== null) {
-      const parts = col.sum ? [] : named(view.colDim, col.word && !this.narrow && { n: cols, word: col.word });
-      this.axis(`${id}.axis.${view.colDim}`, view.colDim, x, col.under ? bottom + 9 + depth : y - 9, cols, w, {
-        under: col.under, sum: col.sum, on: lit.j, whole: block || w < 8, parts,
-      });
-      if (col.sum && !this.narrow) this.text(`${id}.cols`, x - 14, y - 5, dimSize(this.trace, view.colDim, cols), 'end strong');
+      const parts = col.sum
+        ? []
+        : named(view.colDim, col.word && !this.narrow && { n: cols, word: col.word });
+      this.axis(
+        `${id}.axis.${view.colDim}`,
+        view.colDim,
+        x,
+        col.under ? bottom + 9 + depth : y - 9,
+        cols,
+        w,
+        {
+          under: col.under,
+          sum: col.sum,
+          on: lit.j,
+          whole: block || w < 8,
+          parts,
+        },
+      );
+      if (col.sum && !this.narrow)
+        this.text(
+          `${id}.cols`,
+          x - 14,
+          y - 5,
+          dimSize(this.trace, view.colDim, cols),
+          'end strong',
+        );
     }
   }
 
-  title(id, view, { x, y, bottom, depth }, { name = shown(view.tensor), nameBelow = false, col = {}, kind = '' }) {
-    const at = nameBelow ? bottom + (col.under ? 38 : 10) + depth + (depth ? 10 : 12) : y - (view.colDim === null || col.under ? 12 : this.narrow ? 32 : 40);
+  title(
+    id,
+    view,
+    { x, y, bottom, depth },
+    { name = shown(view.tensor), nameBelow = false, col = {}, kind = '' },
+  ) {
+    const at = nameBelow
+      ? bottom + (col.under ? 38 : 10) + depth + (depth ? 10 : 12)
+      : y - (view.colDim === null || col.under ? 12 : this.narrow ? 32 : 40);
     const notes = view.stack.map((axis) => dimSize(this.trace, axis.label, axis.size));
     const apart = col.sum && this.narrow;
     if (apart) notes.unshift(dimSize(this.trace, view.colDim, view.cols));
     const after = notes.flatMap((note) => [...say`\u2002`, ...note]);
-    this.text(`${id}.name`, x, at, [{ text: name, kind: 'name' }, ...(apart ? [] : after)], `strong ${kind}`);
+    this.text(
+      `${id}.name`,
+      x,
+      at,
+      [{ text: name, kind: 'name' }, ...(apart ? [] : after)],
+      `strong ${kind}`,
+    );
     if (apart) this.text(`${id}.stack`, x, at + 17, after.slice(1), 'strong');
   }
 
@@ -166,11 +356,22 @@ export class Scene {
     this.axis(`${id}.axis`, label, x, y - 8, n, w, { on: lit, sum: true });
     rows.forEach((row, r) => {
       const top = y + r * this.line + (row.ruled ? 6 : 0);
-      this.text(`${id}.label${r}`, x - 10, top + this.line / 2 + 4, row.label, `end ${row.kind || ''}`);
+      this.text(
+        `${id}.label${r}`,
+        x - 10,
+        top + this.line / 2 + 4,
+        row.label,
+        `end ${row.kind || ''}`,
+      );
       if (row.ruled) this.path(`${id}.rule${r}`, `M${x} ${top - 3}h${n * w}`, 'rule');
-      row.values.forEach((value, d) => this.cell(`${id}.${r}.${d}`, x + d * w, top, value, {
-        w, h: this.line, digits: row.digits ?? 2, kind: `${lit === d ? 'on' : ''} ${row.on && row.on(d) ? 'on' : ''}`,
-      }));
+      row.values.forEach((value, d) =>
+        this.cell(`${id}.${r}.${d}`, x + d * w, top, value, {
+          w,
+          h: this.line,
+          digits: row.digits ?? 2,
+          kind: `${lit === d ? 'on' : ''} ${row.on && row.on(d) ? 'on' : ''}`,
+        }),
+      );
     });
     return y + rows.length * this.line + 6;
   }

@@ -1,4 +1,4 @@
-"""The widgets' code as text: modules joined into one script, colours written out of the named dimensions."""
+"""The widgets' code as text: modules joined into one script, colours from the named dimensions."""
 
 import json
 import re
@@ -8,66 +8,8 @@ from pathlib import Path
 from ..dims import DIMS
 
 HERE = Path(__file__).parent
-_IMPORT = re.compile(r"^import (.+?) from '\./([\w.-]+)';\n", re.MULTILINE | re.DOTALL)
-_EXPORT = re.compile(r"^export (?:default \{.*\};\n)?", re.MULTILINE)
-_NAMES = re.compile(r"^export (?:const|class|function) (\w+)", re.MULTILINE)
-_COMMENT = re.compile(r"^[ \t]*(?:/\*.*?\*/[ \t]*|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
 
-
-@cache
-def script(entry: str, last: str) -> str:
-    """Join a module and all it imports into one classic script, each in a scope of its own; `last` ends it.
-
-    A page from a disk cannot load modules, and a notebook has no place for files.
-
-    Example:
-        >>> script("kit.js", "window.kit = kit;").splitlines()[1:3]
-        ["'use strict';", 'const kit = (() => {']
-    """
-    done: dict[str, str] = {}
-
-    def visit(name: str) -> None:
-        text = (HERE / name).read_text(encoding="utf-8")
-        for _, needed in _IMPORT.findall(text):
-            if needed not in done and needed.endswith(".js"):
-                visit(needed)
-        names = ", ".join(_NAMES.findall(text))
-        body = _EXPORT.sub("", _IMPORT.sub(_bind, _COMMENT.sub("", text)))
-        done[name] = f"const {Path(name).stem} = (() => {{\n{_flat(body)}return {{ {names} }};\n}})();\n"
-
-    visit(entry)
-    return f"(() => {{\n'use strict';\n{''.join(done.values())}{last}\n}})();\n"
-
-
-def _bind(match: re.Match) -> str:
-    names, source = match.groups()
-    if source.endswith(".css"):
-        css = re.sub(r"/\*.*?\*/", "", (HERE / source).read_text(encoding="utf-8"), flags=re.DOTALL)
-        return f"const {names} = {json.dumps(_flat(tokens_css(':host') + css))};\n"
-    return f"const {names.replace(' as ', ': ')} = {Path(source).stem};\n"
-
-
-def _flat(text: str) -> str:
-    return re.sub(r"^\s+", "", text, flags=re.MULTILINE)
-
-
-@cache
-def tokens_css(selector: str = ":root") -> str:
-    """Write the colours of the five dimensions, light and dark, and of everything neutral, as CSS custom properties.
-
-    Example:
-        >>> "--S-ink: light-dark(#2c62c0, #55a7fb);" in tokens_css()
-        True
-    """
-    dims = (
-        f"--{dim.symbol}-{voice}: light-dark({colours[0]}, {colours[1]});"
-        for dim in DIMS.values()
-        for voice, colours in (("ink", dim.ink), ("fill", dim.fill), ("tint", dim.tint))
-    )
-    neutral = (f"--{name}: light-dark({light}, {dark});" for name, (light, dark) in NEUTRAL.items())
-    return "\n".join([f"{selector} {{", *dims, *neutral, "}\n"])
-
-
+# (light, dark) of what is no dimension: paper, words, lines, faults, and the scale of values.
 NEUTRAL = {
     "paper": ("#fdfcf9", "#16181b"),
     "raised": ("#f5f3ee", "#1e2125"),
@@ -81,3 +23,70 @@ NEUTRAL = {
     "v-pos": ("#8fbfb8", "#2f6a66"),
     "hatch": ("#a9a69f", "#5d626a"),
 }
+
+_IMPORT = re.compile(r"^import ([^;]+?) from '\./([\w.-]+)';\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?:default \{.*\};\n)?", re.MULTILINE)
+_NAMES = re.compile(r"^export (?:const|class|function) (\w+)", re.MULTILINE)
+_COMMENT = re.compile(r"^[ \t]*(?:/\*.*?\*/[ \t]*|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
+
+
+@cache
+def text_of(name: str) -> str:
+    """Read a file that stands beside this one, without its whole-line comments and indentation."""
+    text = (HERE / name).read_text(encoding="utf-8")
+    return text if name.endswith(".html") else _flat(_COMMENT.sub("", text))
+
+
+@cache
+def script(entry: str, last: str) -> str:
+    """Join a module and all it imports into one classic script that ends in `last`.
+
+    Each module keeps a scope of its own, `$name`. A page from a disk cannot load modules, and a
+    notebook has no place for files.
+
+    Example:
+        >>> script("kit.js", "window.kit = $kit;").splitlines()[1:3]
+        ["'use strict';", 'const $kit = (() => {']
+    """
+    done: dict[str, str] = {}
+
+    def visit(name: str) -> None:
+        text = text_of(name)
+        for _, needed in _IMPORT.findall(text):
+            if needed not in done and needed.endswith(".js"):
+                visit(needed)
+        names = ", ".join(_NAMES.findall(text))
+        body = _EXPORT.sub("", _IMPORT.sub(_bind, text))
+        scope = f"${name.removesuffix('.js')}"
+        done[name] = f"const {scope} = (() => {{\n{body}return {{ {names} }};\n}})();\n"
+
+    visit(entry)
+    return f"(() => {{\n'use strict';\n{''.join(done.values())}{last}}})();\n"
+
+
+def _bind(match: re.Match) -> str:
+    names, source = match.groups()
+    if source.endswith(".css"):
+        return f"const {names} = {json.dumps(tokens_css(':host') + text_of(source))};\n"
+    return f"const {names.replace(' as ', ': ')} = ${source.removesuffix('.js')};\n"
+
+
+def _flat(text: str) -> str:
+    return re.sub(r"^\s+", "", text, flags=re.MULTILINE)
+
+
+@cache
+def tokens_css(selector: str = ":root") -> str:
+    """Write the colours of the five dimensions, and of what is neutral, as CSS custom properties.
+
+    Example:
+        >>> "--S-ink: light-dark(#2c62c0, #55a7fb);" in tokens_css()
+        True
+    """
+    dims = {
+        f"{dim.symbol}-{voice}": getattr(dim, voice)
+        for dim in DIMS.values()
+        for voice in ("ink", "fill", "tint")
+    }
+    lines = (f"--{n}: light-dark({a}, {b});" for n, (a, b) in (dims | NEUTRAL).items())
+    return "\n".join([f"{selector} {{", *lines, "}\n"])

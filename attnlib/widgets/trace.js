@@ -4,7 +4,7 @@
 import { clamp, decimals, dim, range } from './kit.js';
 
 const MOST = { steps: 20000, axes: 8, values: 65536, text: 300, tensors: 64 };
-const OUTLIER = 1e4;     // a fill like -1e9 says nothing about the other numbers
+const OUTLIER = 1e4; // a fill like -1e9 says nothing about the other numbers
 const WORDS = { nan: NaN, inf: Infinity, '-inf': -Infinity };
 const WEIGHTS = ['softmax', 'attention_weights'];
 export const SHARES = ['view', 'same', 'in-place'];
@@ -33,7 +33,8 @@ function flatten(values, sizes) {
       out.push(value);
       return;
     }
-    if (!Array.isArray(node) || node.length !== sizes[depth]) fail('the values do not have the shape they claim');
+    if (!Array.isArray(node) || node.length !== sizes[depth])
+      fail('the values do not have the shape they claim');
     for (const child of node) walk(child, depth + 1);
   };
   walk(values, 0);
@@ -44,17 +45,29 @@ function flatten(values, sizes) {
 function readTensor(json) {
   if (!isRecord(json)) fail('a tensor is missing');
   const sizes = json.shape;
-  if (!Array.isArray(sizes) || sizes.length > MOST.axes || !sizes.every(whole)) fail('a shape is not a list of sizes');
+  if (!Array.isArray(sizes) || sizes.length > MOST.axes || !sizes.every(whole))
+    fail('a shape is not a list of sizes');
   const dims = Array.isArray(json.dims) && json.dims.length === sizes.length ? json.dims : sizes;
   let known = json.values !== null && json.values !== undefined;
   if (known && sizes.reduce((n, size) => n * size, 1) > MOST.values) known = false;
   const values = known ? flatten(json.values, sizes) : null;
-  const strides = Array.isArray(json.strides) && json.strides.length === sizes.length && json.strides.every(Number.isInteger)
-    ? json.strides : sizes.map((_, n) => sizes.slice(n + 1).reduce((all, size) => all * size, 1));
+  const strides =
+    Array.isArray(json.strides) &&
+    json.strides.length === sizes.length &&
+    json.strides.every(Number.isInteger)
+      ? json.strides
+      : sizes.map((_, n) => sizes.slice(n + 1).reduce((all, size) => all * size, 1));
   return {
-    name: text(json.name), shape: sizes, dims: dims.map((name, n) => text(name, String(sizes[n]))), strides,
-    offset: whole(json.offset) ? json.offset : 0, dtype: text(json.dtype), values, digits: values ? decimals(values) : 2,
-    storage: '', weights: false,
+    name: text(json.name),
+    shape: sizes,
+    dims: dims.map((name, n) => text(name, String(sizes[n]))),
+    strides,
+    offset: whole(json.offset) ? json.offset : 0,
+    dtype: text(json.dtype),
+    values,
+    digits: values ? decimals(values) : 2,
+    storage: '',
+    weights: false,
   };
 }
 
@@ -67,8 +80,10 @@ function place(step, latest) {
   }
   const [base] = step.inputs;
   for (const output of step.outputs) {
-    output.storage = base && SHARES.includes(step.kind) ? base.storage : `${output.name}#${step.index}`;
-    output.weights = WEIGHTS.includes(step.op) || (step.op === 'dropout' && Boolean(base) && base.weights);
+    output.storage =
+      base && SHARES.includes(step.kind) ? base.storage : `${output.name}#${step.index}`;
+    output.weights =
+      WEIGHTS.includes(step.op) || (step.op === 'dropout' && Boolean(base) && base.weights);
     latest.set(output.name, output);
   }
 }
@@ -76,17 +91,33 @@ function place(step, latest) {
 /** @returns {Step} */
 function readStep(json, index, latest, depth = 0) {
   if (!isRecord(json)) fail(`step ${index} is missing`);
-  const tensors = (value) => (value === null || value === undefined ? [] : [value].flat().slice(0, MOST.tensors).map(readTensor));
+  const tensors = (value) =>
+    value === null || value === undefined
+      ? []
+      : [value].flat().slice(0, MOST.tensors).map(readTensor);
   const children = Array.isArray(json.steps) && depth < 8 ? json.steps.slice(0, 1000) : [];
   const step = {
-    index, file: text(json.file), line: whole(json.line) ? json.line : null, code: text(json.code), op: text(json.op, 'step'),
-    variable: text(json.variable), kind: text(json.kind, 'new'), note: text(json.note), module: text(json.module),
-    params: isRecord(json.params) ? json.params : {}, inputs: tensors(json.inputs), outputs: tensors(json.output), steps: [],
+    index,
+    file: text(json.file),
+    line: whole(json.line) ? json.line : null,
+    code: text(json.code),
+    op: text(json.op, 'step'),
+    variable: text(json.variable),
+    kind: text(json.kind, 'new'),
+    note: text(json.note),
+    module: text(json.module),
+    params: isRecord(json.params) ? json.params : {},
+    inputs: tensors(json.inputs),
+    outputs: tensors(json.output),
+    steps: [],
   };
   for (const input of step.inputs) {
-    if (step.module && /^(weight|bias)$/.test(input.name)) input.name = `${step.module}.${input.name}`;
+    if (step.module && /^(weight|bias)$/.test(input.name))
+      input.name = `${step.module}.${input.name}`;
   }
-  step.variable ||= step.outputs.map((output) => output.name).join(', ') || (step.kind === 'error' ? step.code : step.op);
+  step.variable ||=
+    step.outputs.map((output) => output.name).join(', ') ||
+    (step.kind === 'error' ? step.code : step.op);
   place(step, latest);
   step.steps = children.map((child, n) => readStep(child, n + 1, new Map(latest), depth + 1));
   return step;
@@ -94,14 +125,20 @@ function readStep(json, index, latest, depth = 0) {
 
 /** Words for the rows that are tokens: those of one sequence, or of all sequences one after another. */
 function readWords(json) {
-  if (!Array.isArray(json) || json.length === 0 || !json.every((word) => typeof word === 'string')) return null;
+  if (!Array.isArray(json) || json.length === 0 || !json.every((word) => typeof word === 'string'))
+    return null;
   return json.slice(0, 4096).map((word) => word.slice(0, 24));
 }
 
 /** The size at which a cell has its full colour: one for the whole trace, so that scaling is seen as paling. */
 function fullColour(steps) {
-  const sizes = steps.flatMap((step) => step.outputs).flatMap((tensor) => tensor.values || [])
-    .filter((value) => typeof value === 'number').map(Math.abs).filter((size) => size < OUTLIER).sort((a, b) => a - b);
+  const sizes = steps
+    .flatMap((step) => step.outputs)
+    .flatMap((tensor) => tensor.values || [])
+    .filter((value) => typeof value === 'number')
+    .map(Math.abs)
+    .filter((size) => size < OUTLIER)
+    .sort((a, b) => a - b);
   return sizes.length ? Math.max(sizes[Math.floor(0.96 * (sizes.length - 1))], 1e-6) : 1;
 }
 
@@ -114,9 +151,15 @@ export function readTrace(json) {
   const latest = new Map();
   const steps = json.steps.map((step, n) => readStep(step, n + 1, latest));
   return {
-    title: text(json.title, 'trace'), roles: isRecord(json.roles) ? json.roles : {}, sizes: isRecord(json.sizes) ? json.sizes : {},
-    words: readWords(json.tokens), steps, warnings: Array.isArray(json.warnings) ? json.warnings.filter(isRecord) : [],
-    error: isRecord(json.error) ? json.error : null, dropped: whole(json.dropped) ? json.dropped : 0, full: fullColour(steps),
+    title: text(json.title, 'trace'),
+    roles: isRecord(json.roles) ? json.roles : {},
+    sizes: isRecord(json.sizes) ? json.sizes : {},
+    words: readWords(json.tokens),
+    steps,
+    warnings: Array.isArray(json.warnings) ? json.warnings.filter(isRecord) : [],
+    error: isRecord(json.error) ? json.error : null,
+    dropped: whole(json.dropped) ? json.dropped : 0,
+    full: fullColour(steps),
   };
 }
 
@@ -124,40 +167,60 @@ export function readTrace(json) {
 
 export const rank = (tensor) => tensor.shape.length;
 export const count = (tensor) => tensor.shape.reduce((n, size) => n * size, 1);
-export const address = (tensor, index) => index.reduce((sum, i, axis) => sum + i * tensor.strides[axis], tensor.offset);
+export const address = (tensor, index) =>
+  index.reduce((sum, i, axis) => sum + i * tensor.strides[axis], tensor.offset);
 
 export function valueAt(tensor, index) {
-  return tensor.values ? tensor.values[index.reduce((sum, i, axis) => sum * tensor.shape[axis] + i, 0)] : null;
+  return tensor.values
+    ? tensor.values[index.reduce((sum, i, axis) => sum * tensor.shape[axis] + i, 0)]
+    : null;
 }
 
 /** Every index of a block of axes, last axis fastest. */
-export const indices = (sizes) => sizes.reduce((all, size) => all.flatMap((index) => range(size).map((i) => [...index, i])), [[]]);
+export const indices = (sizes) =>
+  sizes.reduce((all, size) => all.flatMap((index) => range(size).map((i) => [...index, i])), [[]]);
 
 /** The name a reader knows a tensor by: "k transposed" is kᵀ. */
 export const shown = (tensor) => tensor.name.replace(/^(.+) transposed$/, '$1ᵀ');
 
 // ---------- dimensions
 
-export const roleOf = (trace, name) => (Object.hasOwn(trace.roles, name) ? trace.roles[name] : null);
+export const roleOf = (trace, name) =>
+  Object.hasOwn(trace.roles, name) ? trace.roles[name] : null;
 
 /** "heads*H" as coloured factors. */
 export function dimName(trace, label) {
-  return String(label).split('*').flatMap((name, n) => [...(n ? [{ text: '*', kind: '' }] : []), dim(name, roleOf(trace, name))]);
+  return String(label)
+    .split('*')
+    .flatMap((name, n) => [
+      ...(n ? [{ text: '*', kind: '' }] : []),
+      dim(name, roleOf(trace, name)),
+    ]);
 }
 
 /** The role that colours an axis: its own, or that of the first factor which has one. */
-export const axisRole = (trace, label) => String(label).split('*').map((name) => roleOf(trace, name)).find(Boolean) || null;
+export const axisRole = (trace, label) =>
+  String(label)
+    .split('*')
+    .map((name) => roleOf(trace, name))
+    .find(Boolean) || null;
 
 /** "S = 3", or "7" alone where the axis has no name. */
 export function dimSize(trace, label, size) {
-  return String(label) === String(size) ? dimName(trace, label) : [...dimName(trace, label), dim(` = ${size}`, axisRole(trace, label))];
+  return String(label) === String(size)
+    ? dimName(trace, label)
+    : [...dimName(trace, label), dim(` = ${size}`, axisRole(trace, label))];
 }
 
-const inBrackets = (items) => ['(', ...items.flatMap((item, n) => [n ? ', ' : '', item]), ')'].flat(Infinity)
-  .map((part) => (typeof part === 'string' ? { text: part, kind: '' } : part));
-export const namedShape = (trace, tensor) => inBrackets(tensor.dims.map((label) => dimName(trace, label)));
+const inBrackets = (items) =>
+  ['(', ...items.flatMap((item, n) => [n ? ', ' : '', item]), ')']
+    .flat(Infinity)
+    .map((part) => (typeof part === 'string' ? { text: part, kind: '' } : part));
+export const namedShape = (trace, tensor) =>
+  inBrackets(tensor.dims.map((label) => dimName(trace, label)));
 export const sizedShape = (tensor) => `(${tensor.shape.join(', ')})`;
-export const namedStrides = (trace, tensor) => inBrackets(tensor.strides.map((stride, n) => dim(stride, axisRole(trace, tensor.dims[n]))));
+export const namedStrides = (trace, tensor) =>
+  inBrackets(tensor.strides.map((stride, n) => dim(stride, axisRole(trace, tensor.dims[n]))));
 
 // ---------- sheets: the last two axes of a tensor, with every axis before them set to the chosen index
 
@@ -166,17 +229,28 @@ export const namedStrides = (trace, tensor) => inBrackets(tensor.strides.map((st
  *              key: (i: number, j: number) => string, stack: { label: string, size: number, at: number }[] }} Sheet */
 
 /** The chosen index along the axes before the last `kept`; an axis of size 1 broadcasts. */
-export const chosen = (tensor, at, kept = 2) => tensor.shape.slice(0, Math.max(0, rank(tensor) - kept))
-  .map((size, axis) => clamp(at[tensor.dims[axis]] || 0, 0, Math.max(0, size - 1)));
+export const chosen = (tensor, at, kept = 2) =>
+  tensor.shape
+    .slice(0, Math.max(0, rank(tensor) - kept))
+    .map((size, axis) => clamp(at[tensor.dims[axis]] || 0, 0, Math.max(0, size - 1)));
 
 /** A sheet along any two axes of a tensor; an axis of null is a single row or column.
  * @returns {Sheet} */
 export function sheetAlong(tensor, base, rowAxis, colAxis, stack = []) {
-  const index = (i, j) => base.map((at, axis) => (axis === rowAxis ? i : axis === colAxis ? j : at));
+  const index = (i, j) =>
+    base.map((at, axis) => (axis === rowAxis ? i : axis === colAxis ? j : at));
   const side = (axis) => (axis === null ? [1, null] : [tensor.shape[axis], tensor.dims[axis]]);
-  const [rows, rowDim] = side(rowAxis), [cols, colDim] = side(colAxis);
+  const [rows, rowDim] = side(rowAxis),
+    [cols, colDim] = side(colAxis);
   return {
-    tensor, index, rows, cols, rowDim, colDim, stack, value: (i, j) => valueAt(tensor, index(i, j)),
+    tensor,
+    index,
+    rows,
+    cols,
+    rowDim,
+    colDim,
+    stack,
+    value: (i, j) => valueAt(tensor, index(i, j)),
     key: (i, j) => `${tensor.storage}@${address(tensor, index(i, j))}`,
   };
 }
@@ -184,11 +258,16 @@ export function sheetAlong(tensor, base, rowAxis, colAxis, stack = []) {
 /** The last two axes, with every axis before them at its chosen index; turned: columns first.
  * @returns {Sheet} */
 export function sheet(tensor, at, turned = false) {
-  const n = rank(tensor), lead = chosen(tensor, at);
+  const n = rank(tensor),
+    lead = chosen(tensor, at);
   const [row, col] = [n > 1 ? n - 2 : null, n > 0 ? n - 1 : null];
-  const stack = lead.map((i, axis) => ({ label: tensor.dims[axis], size: tensor.shape[axis], at: i })).filter((axis) => axis.size > 1);
+  const stack = lead
+    .map((i, axis) => ({ label: tensor.dims[axis], size: tensor.shape[axis], at: i }))
+    .filter((axis) => axis.size > 1);
   const base = [...lead, 0, 0].slice(0, n);
-  return turned ? sheetAlong(tensor, base, col, row, stack) : sheetAlong(tensor, base, row, col, stack);
+  return turned
+    ? sheetAlong(tensor, base, col, row, stack)
+    : sheetAlong(tensor, base, row, col, stack);
 }
 
 /** The words of a sheet's rows, where its rows are the tokens. */
@@ -196,7 +275,9 @@ export function wordsOf(trace, { rows, rowDim, stack }) {
   if (!trace.words || rowDim === null || roleOf(trace, rowDim) !== 'S') return null;
   const sequence = stack.find((axis) => roleOf(trace, axis.label) === 'batch');
   const apart = sequence && trace.words.length === sequence.size * rows;
-  const words = apart ? trace.words.slice(sequence.at * rows, (sequence.at + 1) * rows) : trace.words;
+  const words = apart
+    ? trace.words.slice(sequence.at * rows, (sequence.at + 1) * rows)
+    : trace.words;
   return words.length === rows ? words : null;
 }
 

@@ -1,0 +1,267 @@
+/* A product drawn as a cross: the left operand below on the left, the right operand above on the right, the result where
+   row and column meet; the contracted dim bends from one to the other. */
+
+import { clamp, code, number, range, say } from './kit.js';
+import { unit } from './scene.js';
+import { axisRole, dimName, dimSize, rank, roleOf, sheet, shown } from './trace.js';
+
+const TURNED = ['linear', 'project', 'attention_scores']; // the right operand is drawn turned
+const MATMUL = ['matmul', 'bmm', 'mm', 'weighted_sum'];
+const LEDGER = 10; // up to so many terms it is written out at all
+
+/** The operands of a product row, or null where it cannot be drawn as a cross. */
+export function productOf(step) {
+  const turned = TURNED.includes(step.op);
+  if (!turned && !MATMUL.includes(step.op)) return null;
+  const [left, right, bias = null] = step.inputs,
+    [result = null] = step.outputs;
+  if (!left || !right || rank(left) < (turned ? 1 : 2) || rank(right) < 2) return null;
+  if (!result && step.kind !== 'error') return null;
+  const inner = [left.shape.at(-1), right.shape.at(turned ? -1 : -2)];
+  return {
+    left,
+    right,
+    bias,
+    result,
+    turned,
+    inner,
+    mixes: step.op === 'weighted_sum' || left.weights,
+    dims: [left.dims.at(-1), right.dims.at(turned ? -1 : -2)],
+    maps: step.op === 'linear' || step.op === 'project',
+  };
+}
+
+/** The three sheets in front. */
+export function sheetsOf({ left, right, result, turned }, at) {
+  const views = { a: sheet(left, at), b: sheet(right, at, turned) };
+  views.c = result && sheet(result, at);
+  return views;
+}
+
+/** The terms of one number of the result: [left, right] pairs, or null where the values were not recorded. */
+export function terms(product, at, i, j) {
+  const { a, b } = sheetsOf(product, at);
+  if (!product.left.values || !product.right.values || product.inner[0] !== product.inner[1])
+    return null;
+  return range(product.inner[0]).map((d) => [a.value(i, d), b.value(d, j)]);
+}
+
+export const bLabel = (product) =>
+  product.turned ? `${shown(product.right)}ᵀ` : shown(product.right);
+
+function drawArcs(scene, product, a, b, d) {
+  const [m, n] = product.inner,
+    fits = m === n,
+    roles = product.dims.map((label) => axisRole(scene.trace, label));
+  const clear = 14,
+    coarse = a.block || b.block || Math.max(m, n) > 12;
+  const spots = coarse ? [0.5 / 3, 0.5, 2.5 / 3] : null;
+  range(coarse ? 3 : Math.max(m, n)).forEach((k) => {
+    const x1 = a.x + (coarse ? spots[k] * m : k + 0.5) * a.w,
+      y1 = a.y - clear;
+    const x2 = b.x - clear,
+      y2 = b.y + (coarse ? spots[k] * n : k + 0.5) * b.h,
+      rx = x2 - x1,
+      ry = y1 - y2;
+    const on = (t) =>
+      [x2 - rx * Math.cos(t), y1 - ry * Math.sin(t)].map((v) => v.toFixed(1)).join(' ');
+    if (fits) {
+      scene.path(
+        `arc.${product.dims[0]}.${k}`,
+        `M${x1} ${y1}A${rx} ${ry} 0 0 1 ${x2} ${y2}`,
+        `arc ${d === undefined ? '' : d === k ? 'on' : 'off'}`,
+        roles[0],
+      );
+      return;
+    }
+    const [hasA, hasB] = coarse ? [true, true] : [k < m, k < n];
+    if (hasA)
+      scene.path(
+        `half.a${k}`,
+        `M${x1} ${y1}A${rx} ${ry} 0 0 1 ${on(hasB ? 0.72 : 0.5)}`,
+        'arc',
+        roles[0],
+      );
+    if (hasB)
+      scene.path(
+        `half.b${k}`,
+        `M${on(hasA ? 0.86 : 1.1)}A${rx} ${ry} 0 0 1 ${x2} ${y2}`,
+        'arc',
+        roles[1],
+      );
+    if (hasA !== hasB) {
+      const [u, v] = on(hasA ? 0.5 : 1.1)
+        .split(' ')
+        .map(Number);
+      scene.path(`half.cross${k}`, `M${u - 5} ${v - 5}l10 10m0 -10l-10 10`, 'fault');
+    }
+  });
+}
+
+/** @param show which numbers of the result stand there already */
+export function drawCross(scene, product, { i, j, d, show = () => true, arcs = true } = {}) {
+  const { a: left, b: right, c: result } = sheetsOf(product, scene.at),
+    fits = product.inner[0] === product.inner[1];
+  const tensors = [product.left, product.right, ...(product.result ? [product.result] : [])];
+  const { w, h } = scene.fit(
+    left.cols + right.cols,
+    left.rows + right.rows,
+    scene.width - scene.left - scene.gap - (scene.narrow ? 34 : 60),
+    400,
+    tensors,
+  );
+  const [cw, rh] = [unit(w, right.cols), unit(h, left.rows)];
+  const bx = scene.left + left.cols * w + scene.gap,
+    ay = scene.top + right.rows * h + scene.rise;
+  const square =
+    result && result.rowDim === result.colDim && roleOf(scene.trace, result.rowDim) === 'S';
+  const near = (own, other) => (other === undefined ? '' : own === other ? 'on' : '');
+  const a = scene.grid(left, scene.left, ay, {
+    w,
+    h: rh,
+    nameBelow: true,
+    col: { sum: true },
+    row: square ? { word: 'queries' } : {},
+    lit: { i, j: d },
+    kind: (r, k) => (i === undefined ? '' : r === i ? near(k, d) : 'off'),
+    pick: (r) => ({ i: r }),
+  });
+  const b = scene.grid(right, bx, scene.top, {
+    w: cw,
+    h,
+    name: bLabel(product),
+    row: { sum: true },
+    col: square ? { word: 'keys' } : {},
+    lit: { i: d, j },
+    kind: (k, c) => (j === undefined ? '' : c === j ? near(k, d) : 'off'),
+    pick: (k, c) => ({ j: c }),
+  });
+  if (!arcs) return { a, b };
+  drawArcs(scene, product, a, b, d);
+  const sum = fits
+    ? say`Σ over ${dimName(scene.trace, product.dims[0])}`
+    : say`${dimSize(scene.trace, product.dims[0], product.inner[0])} ≠ ${dimSize(scene.trace, product.dims[1], product.inner[1])}`;
+  scene.text(
+    'sum',
+    scene.narrow ? 0 : scene.left - 80,
+    scene.top + (scene.narrow ? 10 : 18),
+    sum,
+    fits ? 'strong' : 'strong bad',
+  );
+  if (!fits || !result) {
+    scene.box('nothing', bx, ay, right.cols * cw, left.rows * rh, 'dashed');
+    scene.text(
+      'nothing.text',
+      bx + (right.cols * cw) / 2,
+      ay + (left.rows * rh) / 2 + 4,
+      'no product',
+      'bad middle strong',
+    );
+    return { a, b, c: { ...a, x: bx, right: bx + right.cols * cw, bottom: ay + left.rows * rh } };
+  }
+  const c = scene.grid(result, bx, ay, {
+    w: cw,
+    h: rh,
+    nameBelow: true,
+    words: false,
+    lit: { i, j },
+    show,
+    pick: (r, c) => ({ i: r, j: c }),
+    row: { right: true, word: square && 'queries' },
+    col: { under: true, word: square && 'keys' },
+  });
+  if (i !== undefined) scene.band('row', a, { i });
+  if (j !== undefined) scene.band('column', b, { j });
+  if (i !== undefined && j !== undefined) scene.band('hit', c, { i, j });
+  return { a, b, c };
+}
+
+/** Beside the cross where there is room, under it where there is none. */
+function ledgerPlace(scene, { b, c }, cols) {
+  const w = scene.narrow ? Math.min(44, (scene.width - 104) / cols) : 40;
+  const x = Math.min(c.right + 122, scene.width - cols * w - 4);
+  if (scene.wide && x - 90 > b.right + 12) return { x, y: b.y, w };
+  return { x: scene.narrow ? 100 : 130, y: c.bottom + c.depth + (scene.narrow ? 92 : 96), w };
+}
+
+export function drawSum(scene, product, places, i, j, d) {
+  const pairs = terms(product, scene.at, i, j);
+  if (!pairs || pairs.length > LEDGER) return;
+  const result = sheetsOf(product, scene.at).c.value(i, j),
+    bias = product.bias && product.bias.values ? product.bias.values[j] : 0;
+  const now = (k) => d === undefined || k <= d;
+  let sum = 0;
+  const sums = pairs.map(([x, y], k) => {
+    sum += x * y;
+    return k === pairs.length - 1 ? result - bias : sum;
+  });
+  const { x, y, w } = ledgerPlace(scene, places, pairs.length),
+    last = pairs.length - 1;
+  const bottom = scene.ledger(
+    'ledger',
+    x,
+    y,
+    w,
+    product.dims[0],
+    [
+      {
+        label: `${shown(product.left)}[${i}, d]`,
+        values: pairs.map((pair) => pair[0]),
+        digits: product.left.digits,
+      },
+      {
+        label: `${product.maps ? 'w' : bLabel(product)}[d, ${j}]`,
+        values: pairs.map((pair) => pair[1]),
+        digits: product.right.digits,
+      },
+      { label: 'product', values: pairs.map(([p, q], k) => (now(k) ? p * q : null)) },
+      {
+        label: 'sum so far',
+        values: sums.map((value, k) => (now(k) ? value : null)),
+        ruled: true,
+        on: (k) => now(k) && k === (d ?? last),
+      },
+    ],
+    d,
+  );
+  if (product.bias && product.bias.values) {
+    scene.text(
+      'bias',
+      x,
+      bottom + 18,
+      say`plus ${code(`${shown(product.bias)}[${j}]`)} = ${number(bias)} makes ${number(result)}`,
+      'ink',
+    );
+  }
+}
+
+export function drawMix(scene, product, places, i) {
+  const { a, b, c } = sheetsOf(product, scene.at);
+  if (!product.left.values || !product.right.values || a.cols > LEDGER || b.cols > 2 * LEDGER)
+    return;
+  const rows = range(a.cols).map((k) => ({
+    label: `${number(a.value(i, k))} × ${shown(product.right)}[${k}]`,
+    kind: a.value(i, k) ? 'ink' : '',
+    values: range(b.cols).map((h) => a.value(i, k) * b.value(k, h)),
+  }));
+  rows.push({
+    label: `${shown(product.result)}[${i}]`,
+    kind: 'ink',
+    ruled: true,
+    values: range(c.cols).map((h) => c.value(i, h)),
+    on: () => true,
+  });
+  const { x, y, w } = ledgerPlace(scene, places, b.cols);
+  scene.ledger('ledger', x, y, w, b.colDim, rows);
+  range(a.cols).forEach((k) =>
+    scene.box(
+      `share${k}`,
+      x + b.cols * w + 8,
+      y + k * scene.line + scene.line / 2 - 6,
+      Math.max(1, a.value(i, k) * 56),
+      12,
+      'segment',
+      axisRole(scene.trace, a.colDim),
+    ),
+  );
+}

@@ -1,0 +1,94 @@
+/* Masks: who may attend to whom, and the scores they close. A closed cell is hatched. */
+
+import { flow, front, hidden } from './flow.js';
+import { clamp, code, number, range, say } from './kit.js';
+import { dimName, rank, sheet, shown } from './trace.js';
+
+const name = (tensor) => code(shown(tensor));
+const openIn = (view, i) => range(view.cols).filter((j) => view.value(i, j) === true).length;
+
+export function maskPhases(step, trace) {
+  const [mask] = step.outputs,
+    pick = (state) => clamp(state.i, 0, Math.max(0, sheet(mask, state.at).rows - 1));
+  const labels = { row: { word: 'queries' }, col: { word: 'keys' } };
+  const draw = (scene, i) => {
+    const [place] = flow(
+      scene,
+      [
+        front(scene, mask, {
+          ...labels,
+          lit: { i },
+          pick: (r) => ({ i: r }),
+          kind: (r) => (i === undefined || r === i ? '' : 'off'),
+        }),
+      ],
+      scene.top + 24,
+    );
+    if (i !== undefined) scene.band('row', place, { i });
+  };
+  const phases = [
+    {
+      say: () =>
+        say`${code('True')} means this query may attend to this key; the hatched cells are closed: row i sees key 0 up to its own place.`,
+      draw: (scene) => draw(scene),
+    },
+  ];
+  if (mask.values) {
+    phases.push({
+      picks: { i: sheet(mask, {}).rows },
+      say: (state) => {
+        const view = sheet(mask, state.at),
+          i = pick(state),
+          shared =
+            rank(mask) === 2
+              ? say`; the mask is one ${dimName(trace, mask.dims[0])} × ${dimName(trace, mask.dims[1])} sheet and serves every sequence`
+              : [];
+        return say`Row ${i} may look at ${openIn(view, i)} of ${view.cols} keys${shared}.`;
+      },
+      draw: (scene, state) => draw(scene, pick(state)),
+    });
+  }
+  return phases;
+}
+
+export function maskedPhases(step) {
+  const where = step.inputs.findIndex((tensor) => tensor.dtype === 'bool'),
+    mask = step.inputs[where],
+    output = step.outputs[0];
+  const scores = step.inputs.find((tensor, n) => n !== where);
+  if (!mask || !scores) return null;
+  const closes = step.op === 'masked_fill',
+    value = closes ? step.params.value : step.op === 'mask_scores' ? -Infinity : undefined;
+  const fill = value === '-inf' ? -Infinity : value;
+  const draw = (scene, done) => {
+    const square =
+      rank(output) > 1 && output.dims.at(-1) === output.dims.at(-2)
+        ? { row: { word: 'queries' }, col: { word: 'keys' } }
+        : {};
+    flow(scene, [
+      front(scene, scores),
+      { sign: say`where` },
+      front(scene, mask, { ...square, masked: (v) => v === closes && v !== null }),
+      { sign: say`=` },
+      front(scene, output, {
+        ...(done ? {} : hidden),
+        masked: (v) => v === fill || v === -Infinity,
+      }),
+    ]);
+  };
+  const shared = rank(mask) < rank(scores);
+  return [
+    {
+      say: () =>
+        say`${shared ? 'The same mask' : 'The mask'} ${name(mask)} is laid over ${name(scores)}${shared ? ', once for every sheet' : ''}.`,
+      draw: (scene) => draw(scene, false),
+    },
+    {
+      say: () =>
+        fill === undefined
+          ? say`Where ${name(mask)} says ${code('True')} the first number is taken, elsewhere the second.`
+          : say`Where ${name(mask)} says ${code(closes ? 'True' : 'False')} the score becomes ${number(Number(fill), 0)}; every other score stays as it was.`,
+      draw: (scene) => draw(scene, true),
+    },
+  ];
+}

@@ -1,0 +1,232 @@
+/* What stands around the drawing: the list of steps, the sentence, the controls, the numbers as tables. */
+
+import { drawing } from './drawing.js';
+import { clamp, code, element, number, range, say, shape, write } from './kit.js';
+import { count, dimSize, indices, namedShape, sheet, shown, sizedShape, wordsOf } from './trace.js';
+
+const SPEEDS = [
+  ['0.5', '½×'],
+  ['1', '1×'],
+  ['2', '2×'],
+  ['4', '4×'],
+];
+export const KINDS = {
+  view: 'view, no copy',
+  copy: 'copy',
+  'in-place': 'in place',
+  same: 'the same tensor',
+  new: 'new memory',
+  input: 'input',
+  error: 'error',
+};
+const ICONS = {
+  first: 'M2 2h2v12H2zM14 2v12L5 8z',
+  back: 'M12 2v12L3 8z',
+  play: 'M3 1.5v13L14 8z',
+  pause: 'M3 2h3.5v12H3zM9.5 2H13v12H9.5z',
+  next: 'M4 2v12l9-6z',
+  last: 'M12 2h2v12h-2zM2 2v12l9-6z',
+};
+const CONTROLS = [
+  ['first', 'First (Home)'],
+  ['back', 'Back (left arrow)'],
+  ['play', 'Play (space)'],
+  ['next', 'Next (right arrow)'],
+  ['last', 'Last (End)'],
+];
+
+export const icon = (name) =>
+  shape(
+    'svg',
+    { width: 16, height: 16, viewBox: '0 0 16 16', 'aria-hidden': 'true' },
+    shape('path', { d: ICONS[name], fill: 'currentColor' }),
+  );
+const button = (attributes, ...children) =>
+  element('button', { type: 'button', ...attributes }, ...children);
+const shapeOf = (trace, tensor) =>
+  write(element('span', { class: 'shape' }), namedShape(trace, tensor));
+
+function stepItem(trace, step, n) {
+  const [output] = step.outputs;
+  return element(
+    'li',
+    {},
+    button(
+      { 'data-step': n, class: step.kind === 'error' ? 'failed' : '' },
+      element('span', { class: 'nth' }, String(n + 1)),
+      element(
+        'span',
+        { class: 'name' },
+        output && step.outputs.length === 1
+          ? shown(output) === output.name
+            ? step.variable
+            : output.name
+          : step.variable,
+      ),
+      output
+        ? shapeOf(trace, output)
+        : element('span', { class: 'shape' }, step.kind === 'error' ? 'error' : ''),
+      element('span', { class: 'line' }, step.code),
+    ),
+  );
+}
+
+export function skeleton(trace, id, title) {
+  const part = {
+    title: element('h3', { id: `${id}-title`, class: 'title' }, title),
+    deck: element('p', { class: 'deck' }),
+    steps: element('ol', { class: 'steps', 'aria-label': 'Steps of the trace' }),
+    headline: element('div', { class: 'headline' }),
+    warning: element('p', { class: 'warning' }),
+    caption: element('p', { class: 'caption' }),
+    reading: element('p', { class: 'reading' }),
+    stage: element('div', {
+      class: 'stage',
+      tabindex: 0,
+      role: 'group',
+      'aria-label': 'Figure. Arrow keys step through it, Enter walks over its cells.',
+    }),
+    picks: element('div', { class: 'picks' }),
+    scrub: element('input', { type: 'range', min: 1, 'aria-label': 'Position in the trace' }),
+    ticks: element('div', { class: 'ticks', 'aria-hidden': 'true' }),
+    speed: element(
+      'select',
+      { 'aria-label': 'Speed' },
+      ...SPEEDS.map(([value, text]) => element('option', { value }, text)),
+    ),
+    tables: element('div', {
+      class: 'scroll',
+      tabindex: 0,
+      role: 'region',
+      'aria-label': 'Numbers of this step',
+    }),
+    drawing: drawing(),
+  };
+  part.controls = Object.fromEntries(
+    CONTROLS.map(([name, label]) => [
+      name,
+      button({ 'aria-label': label, title: label, 'data-go': name }, icon(name)),
+    ]),
+  );
+  part.details = element(
+    'details',
+    {},
+    element('summary', {}, 'The numbers of this step as tables'),
+    part.tables,
+  );
+  part.stage.append(part.drawing.root);
+  part.speed.value = '1';
+  const words = element(
+    'div',
+    { class: 'words', 'aria-live': 'polite' },
+    part.caption,
+    part.reading,
+  );
+  const bar = element(
+    'div',
+    { class: 'bar', role: 'group', 'aria-label': 'Playback' },
+    element('span', { class: 'keys' }, ...Object.values(part.controls)),
+    element(
+      'div',
+      { class: 'rest' },
+      element('div', { class: 'scrub' }, part.ticks, part.scrub),
+      element('label', {}, 'speed', part.speed),
+    ),
+  );
+  part.root = element(
+    'section',
+    { class: 'player', 'aria-labelledby': `${id}-title` },
+    element('header', {}, part.title, part.deck),
+    part.steps,
+    element(
+      'div',
+      { class: 'body' },
+      part.headline,
+      part.warning,
+      part.stage,
+      words,
+      part.picks,
+      bar,
+      part.details,
+    ),
+  );
+  return part;
+}
+
+export function fill(part, trace, { starts, total }) {
+  const sizes = Object.entries(trace.sizes)
+    .filter(([, size]) => Number.isInteger(size))
+    .slice(0, 12);
+  write(
+    part.deck,
+    sizes.flatMap(([label, size], n) => say`${n ? ' · ' : ''}${dimSize(trace, label, size)}`),
+  );
+  part.steps.replaceChildren(...trace.steps.map((step, n) => stepItem(trace, step, n)));
+  part.scrub.max = total;
+  if (starts.length <= 60)
+    part.ticks.replaceChildren(
+      ...starts.map((start) =>
+        element('i', { style: `left:${(100 * start) / Math.max(1, total - 1)}%` }),
+      ),
+    );
+}
+
+/** Every number of a tensor, one table a sheet; where there are too many, or none were recorded, the shape in words. */
+export function tablesOf(trace, tensor) {
+  const lead = indices(tensor.shape.slice(0, -2)),
+    head = element('p', {});
+  write(
+    head,
+    say`${code(shown(tensor))} ${namedShape(trace, tensor)} = ${sizedShape(tensor)}${tensor.values ? '' : ', numbers not recorded'}`,
+  );
+  if (!tensor.values || count(tensor) > 2000 || lead.length > 64) return [head];
+  return [
+    head,
+    ...lead.map((index) => {
+      const at = Object.fromEntries(index.map((i, axis) => [tensor.dims[axis], i])),
+        view = sheet(tensor, at),
+        words = wordsOf(trace, view);
+      const caption =
+        index.map((i, axis) => `${tensor.dims[axis]} ${i}`).join(', ') || shown(tensor);
+      return element(
+        'table',
+        {},
+        element('caption', {}, caption),
+        element(
+          'thead',
+          {},
+          element(
+            'tr',
+            {},
+            element('td'),
+            ...range(view.cols).map((j) => element('th', { scope: 'col' }, String(j))),
+          ),
+        ),
+        element(
+          'tbody',
+          {},
+          ...range(view.rows).map((i) =>
+            element(
+              'tr',
+              {},
+              element('th', { scope: 'row' }, words ? `${i} ${words[i]}` : String(i)),
+              ...range(view.cols).map((j) =>
+                element('td', {}, number(view.value(i, j), Math.max(2, tensor.digits))),
+              ),
+            ),
+          ),
+        ),
+      );
+    }),
+  ];
+}
+
+export function picker(key, parts, size, value) {
+  const select = element(
+    'select',
+    { 'data-pick': key },
+    ...range(Math.min(size, 512)).map((n) => element('option', { value: n }, String(n))),
+  );
+  select.value = String(clamp(value, 0, size - 1));
+  return element('label', {}, write(element('span'), parts), select);
+}

@@ -1,0 +1,150 @@
+/* Softmax, a row at a time: shift, exponentiate, normalise; then the row fills one bar of length 1. */
+
+import { flow, front } from './flow.js';
+import { clamp, number, range, say } from './kit.js';
+import { axisRole, dimSize, rank, sheet, shown, wordsOf } from './trace.js';
+
+/** One row of a softmax, step by step. */
+export function softmax(values) {
+  const top = Math.max(...values),
+    shifted = values.map((v) => (top === -Infinity ? -Infinity : v - top)),
+    powers = shifted.map(Math.exp);
+  const sum = powers.reduce((a, b) => a + b, 0);
+  return { top, shifted, powers, sum, weights: powers.map((p) => (sum === 0 ? 0 : p / sum)) };
+}
+
+function drawBars(scene, place, view, rows) {
+  const x = place.right + (scene.narrow ? 16 : 46) + place.depth,
+    width = Math.min(220, scene.width - x - (scene.narrow ? 6 : 56));
+  const words = wordsOf(scene.trace, { ...view, rowDim: view.colDim, rows: view.cols }),
+    role = axisRole(scene.trace, view.colDim);
+  if (width < 30) return;
+  for (const i of rows) {
+    let left = x,
+      total = 0;
+    range(view.cols).forEach((j) => {
+      const share = view.value(i, j),
+        top = place.y + i * place.h;
+      if (share > 0)
+        scene.box(`bar${i}.${j}`, left, top + 8, share * width, place.h - 16, 'segment', role);
+      if (share * width > 50 && words && scene.wide)
+        scene.text(`bar${i}.word${j}`, left + 5, top + 4, words[j]);
+      [left, total] = [left + share * width, total + share];
+    });
+    scene.path(
+      `bar${i}.ends`,
+      `M${x} ${place.y + i * place.h + 4}v${place.h - 8}M${x + width} ${place.y + i * place.h + 4}v${place.h - 8}`,
+      'rule',
+    );
+    if (!scene.narrow)
+      scene.text(
+        `bar${i}.sum`,
+        x + width + 8,
+        place.y + i * place.h + place.h / 2 + 4,
+        `= ${number(total)}`,
+        'ink',
+      );
+  }
+  if (scene.narrow) scene.text('bar.sum', x, place.y - 8, 'sum 1');
+}
+
+function drawSoftmax(scene, step, i, part) {
+  const pick = (r) => ({ i: r });
+  const [input] = step.inputs,
+    [output] = step.outputs,
+    view = sheet(output, scene.at),
+    all = i === undefined;
+  const square = view.rowDim === view.colDim ? { col: { word: 'keys' } } : {};
+  const [a, b] = flow(
+    scene,
+    [
+      front(scene, input, {
+        lit: { i },
+        kind: (r) => (all || r === i ? '' : 'off'),
+        pick,
+        ...square,
+      }),
+      { sign: say`→` },
+      front(scene, output, {
+        lit: { i },
+        show: (r) => all || (r === i && part > 2),
+        pick,
+        ...square,
+      }),
+    ],
+    scene.top + 6,
+  );
+  if (all || part > 2) {
+    if (!b.block && view.cols <= 16) drawBars(scene, b, view, all ? range(view.rows) : [i]);
+  }
+  if (all) return;
+  scene.band('row', a, { i });
+  const rowOf = sheet(input, scene.at),
+    values = range(view.cols).map((j) => rowOf.value(i, j)),
+    made = softmax(values);
+  if (values.length > 12) return;
+  const w = Math.min(scene.cellWidth, (scene.width - scene.left - 60) / values.length),
+    bottom = Math.max(a.bottom, b.bottom);
+  scene.ledger(
+    'ledger',
+    scene.narrow ? 120 : scene.left + 60,
+    bottom + (scene.narrow ? 74 : 78),
+    w,
+    view.colDim,
+    [
+      { label: `${shown(input)}[${i}]`, values },
+      {
+        label: `− max (${number(made.top)})`,
+        values: made.shifted.map((v) => (part > 0 ? v : null)),
+      },
+      { label: 'exp', values: made.powers.map((v) => (part > 1 ? v : null)) },
+      {
+        label: `÷ sum (${part > 1 ? number(made.sum) : '…'})`,
+        values: range(view.cols).map((j) => (part > 2 ? view.value(i, j) : null)),
+        ruled: true,
+      },
+    ],
+  );
+}
+
+export function softmaxPhases(step, trace) {
+  const [input] = step.inputs,
+    [output] = step.outputs,
+    n = rank(output),
+    along = step.params.dim ?? n - 1;
+  if (!input || n === 0 || (along + n) % n !== n - 1) return null;
+  const whole = {
+    say: () =>
+      say`Every row is its own distribution; each sums to 1 along the last axis, ${dimSize(trace, output.dims[n - 1], output.shape[n - 1])}.`,
+    draw: (scene) => drawSoftmax(scene, step),
+  };
+  if (!input.values || !output.values)
+    return [
+      {
+        ...whole,
+        draw: (scene) => flow(scene, [front(scene, input), { sign: say`→` }, front(scene, output)]),
+      },
+    ];
+  const pick = (state) => clamp(state.i, 0, Math.max(0, sheet(output, state.at).rows - 1));
+  const masked = input.values.includes(-Infinity);
+  return [
+    [
+      say`Softmax takes one row at a time; shifting it by its maximum changes nothing in the end and keeps exp from overflowing.`,
+      1,
+    ],
+    [
+      say`exp makes every number positive${masked ? ', and exp(−∞) is exactly 0: the hatched keys are out' : ''}.`,
+      2,
+    ],
+    [
+      say`Divided by their sum, the numbers of the row are weights: together exactly one bar of length 1.`,
+      3,
+    ],
+  ]
+    .map(([words, part]) => ({
+      picks: { i: sheet(output, {}).rows },
+      say: () => words,
+      draw: (scene, state) => drawSoftmax(scene, step, pick(state), part),
+    }))
+    .concat([whole]);
+}
