@@ -11,11 +11,11 @@ from ..dims import role
 from . import operations
 from .findings import Findings
 from .given import book_name
-from .recorder import Call, Recorder, ShapeRead, StageCall, State
+from .recorder import Call, Identity, Recorder, ShapeRead, StageCall, State
 from .rows import Step, TensorInfo
 from .rules import RULES
 from .source import Site, operands, site_of
-from .symbols import BOOK, CODE, Dim, Label
+from .symbols import BOOK, CODE, WRITTEN, Dim, Label
 
 FUSED = "fused_attention"
 FUSED_NOTE = "one kernel: scores, scale, mask, softmax and sum; the weights are never a tensor"
@@ -44,8 +44,11 @@ class Operation:
     def join(self, a: Label, b: Label) -> None:
         self._builder.findings.join(a, b, self._call, self._site)
 
-    def glued(self, old, sizes, asked) -> None:
-        self._builder.findings.glued(old, sizes, asked, self._call, self._site)
+    def glued(self, asked: Label, made_of: Label) -> None:
+        self._builder.findings.glued(asked, made_of, self._call, self._site)
+
+    def stand(self, labels: list[Label]) -> None:
+        self._builder.findings.stand(labels)
 
     def fresh(self, size: int) -> Label:
         return self.symbols.fresh(size)
@@ -124,6 +127,7 @@ class Builder:
         self._named: list[tuple[TensorInfo, list[Label]]] = []
         self._stages: dict[int, Step] = {}
         self._stage_calls: list[StageCall] = []
+        self._made: dict[Identity, Step] = {}
         self._last: dict[int, Call] = {}  # of each stage, the operation that gives its result
 
     def labels(self, state: State) -> list[Label]:
@@ -150,6 +154,7 @@ class Builder:
         """Begin with a tensor that was passed in."""
         state.identity.name = name
         info = self.info(state, name)
+        self.findings.stand(self.labels(state))
         self.steps.append(Step(
             0, site and site.file, site and site.line, site.code if site else "", name, name,
             "input", (), info, {}, None, "input",
@@ -181,7 +186,7 @@ class Builder:
                 return self.symbols.fresh(size, literal=True)
             return self.symbols.named(book_name(name), size, BOOK, site.path)
         given = self.symbols.given(name, size)
-        return given or self.symbols.named(name, size, CODE, site.path)
+        return given or self.symbols.named(name, size, WRITTEN, site.path)
 
     # -- one row ----------------------------------------------------------------------------
 
@@ -190,8 +195,9 @@ class Builder:
         op = Operation(self, call, site)
         for which, state in enumerate(op.inputs):
             self._meet(op, which, state)
+            self.findings.stand(self.labels(state))
         inputs = tuple(
-            self.info(state, self._operand_name(op, which)) for which, state in enumerate(op.inputs)
+            self.info(state, self._operand_name(op, which, call)) for which, state in enumerate(op.inputs)
         )
         targets = self._targets(call, site, later)
         outputs: tuple[TensorInfo, ...] = ()
@@ -199,7 +205,7 @@ class Builder:
             self._propagate(op, call)
             outputs = self._outputs(op, call, site, targets)
         variable = ", ".join(targets) if targets else None
-        if variable is None and len(outputs) == 1 and outputs[0].name.endswith(" transposed"):
+        if variable is None and len(outputs) == 1 and _is_name(outputs[0].name):
             variable = outputs[0].name
         step = Step(
             0, site.file, site.line, site.code, site.expression, variable, op.name, inputs,
@@ -208,6 +214,8 @@ class Builder:
         )  # fmt: skip
         if op.name == "scaled_dot_product_attention":
             step.note = FUSED_NOTE
+        for state in op.outputs if call.error is None else ():
+            self._made[state.identity] = step
         self._place(step, call, later)
 
     def _meet(self, op: Operation, which: int, state: State) -> None:
@@ -227,15 +235,29 @@ class Builder:
             return None
         return f"{path}.{argument}" if path else argument
 
-    def _operand_name(self, op: Operation, which: int) -> str:
+    def _operand_name(self, op: Operation, which: int, call: Call) -> str:
         """Name an input by the row that made it, else as it is written."""
-        known = op.inputs[which].identity.name
-        if known is not None and _is_name(known):
-            return known
+        identity = op.inputs[which].identity
+        if identity.named:
+            return identity.name
         written = op.operand(which)
         if written is not None and written.isidentifier():
+            if not call.stages:
+                self._rename(identity, written)
             return written
-        return known or written or op.bound.places[which][0]
+        return identity.name or written or op.bound.places[which][0]
+
+    def _rename(self, identity: Identity, name: str) -> None:
+        """Let a value that no assignment names be called as it is used (``q`` out of a ``map``)."""
+        old, identity.name, identity.named = identity.name, name, True
+        made = self._made.get(identity)
+        if made is None:
+            return
+        for info in made.outputs:
+            if info.name == old:
+                info.name = name
+        if len(made.outputs) == 1 and made.variable is None:
+            made.variable = name
 
     def _propagate(self, op: Operation, call: Call) -> None:
         rule = RULES.get(op.name)
@@ -254,22 +276,26 @@ class Builder:
                 for mine, new in zip(state.identity.labels, labels, strict=True):
                     self.symbols.unite(new, mine)
         for state in op.outputs:
-            self.labels(state)
+            self.findings.stand(self.labels(state))
 
     def _outputs(self, op, call, site, targets) -> tuple[TensorInfo, ...]:
         result = []
         for place, state in enumerate(op.outputs):
-            name = targets[place] if place < len(targets) else None
-            if name is not None or state.identity.name is None or call.kind in ("new", "view"):
+            if len(targets) == 1 and len(op.outputs) > 1:
+                name = f"{targets[0]}[{place}]"
+            else:
+                name = targets[place] if place < len(targets) else None
+            if name is not None or call.kind in ("new", "view", "copy"):
                 state.identity.name = name or self._unnamed(op, call, site, place)
+                state.identity.named = name is not None or _is_name(state.identity.name)
             result.append(self.info(state, state.identity.name))
         return tuple(result)
 
     def _unnamed(self, op: Operation, call: Call, site: Site, place: int) -> str:
         """Name a value that no variable takes: by what was done to it, or by its expression."""
-        given = op.inputs[0].identity.name if op.inputs else None
-        if op.name == "transpose" and given and given.isidentifier():
-            return f"{given} transposed"
+        given = op.inputs[0].identity if op.inputs else None
+        if op.name == "transpose" and given.named:
+            return f"{given.name} transposed"
         name = site.expression if call.direct and site.expression else op.name
         return name if len(op.outputs) == 1 else f"{name}[{place}]"
 
@@ -335,7 +361,7 @@ class Builder:
         name = targets[0] if targets else step.expression or stage.name
         if stage.chain and not targets:
             name = site_of(*stage.chain[0]).expression or name
-        state.identity.name = name
+        state.identity.name, state.identity.named = name, bool(targets)
         parent.variable = targets[0] if targets else None
         parent.output = self.info(state, name)
         parent.kind = self._stage_kind(stage, state)
@@ -461,7 +487,7 @@ def _index_text(index):
 
 
 def _is_name(text: str) -> bool:
-    return text.removesuffix(" transposed").replace(".", "").isidentifier()
+    return text.endswith(" transposed")
 
 
 def _finish(steps: list[Step]) -> None:

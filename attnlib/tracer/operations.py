@@ -56,6 +56,11 @@ SIGNATURES = {
     "new_ones": "input *size", "new_empty": "input *size", "new_full": "input size fill_value",
     "normalize": "input p dim", "outer": "input other", "tensordot": "input other dims",
     "diagonal": "input offset dim1 dim2", "cross_entropy": "input target",
+    "eq": "input other", "ne": "input other", "lt": "input other", "le": "input other",
+    "gt": "input other", "ge": "input other", "clamp": "input min max",
+    "bitwise_and": "input other", "bitwise_or": "input other", "maximum": "input other",
+    "minimum": "input other", "addmm": "input mat1 mat2", "baddbmm": "input batch1 batch2",
+    "multi_head_attention_forward": "query key value",
 }  # fmt: skip
 SIGNATURES = {name: words.split() for name, words in SIGNATURES.items()}
 _AXES = {"dim", "dim0", "dim1", "dim2", "dims", "start_dim", "end_dim", "source", "destination"}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import types
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -60,7 +61,7 @@ def recheck(trace: Trace, run: tuple | None, sizes: dict[str, int]) -> Check:
     if [step.op for step in before] != [step.op for step in after]:
         reason = f"{len(before)} operations became {len(after)}, or others, at these sizes"
         return Check(unchecked=True, reason=reason)
-    return Check(tuple(_mismatches(before, after, new)))
+    return Check(tuple(_mismatches(before, after, new, _inputs(trace))))
 
 
 def _again(trace: Trace, run: tuple, new: dict[str, int]) -> list[Step]:
@@ -87,6 +88,14 @@ def _again(trace: Trace, run: tuple, new: dict[str, int]) -> list[Step]:
         return trace_again(fn, *args, kwargs=kwargs, tiny=0).steps
 
 
+def _inputs(trace: Trace) -> set[str]:
+    """Return the named dims of the tensors that went in."""
+    return {
+        dim for step in trace.steps if step.kind == "input" for dim in step.output.dims
+        if dim.isidentifier()
+    }  # fmt: skip
+
+
 def _axes(info):
     return zip(info.dims, info.shape, strict=True)
 
@@ -96,6 +105,8 @@ def _without_numbers(fn: Any) -> Any:
     owner = getattr(fn, "__self__", None)
     if isinstance(owner, nn.Module):
         return getattr(_without_numbers(owner), fn.__name__)
+    if isinstance(fn, types.FunctionType):
+        return _with_ghosts(fn)
     if not isinstance(fn, nn.Module):
         return fn
     memo: dict[int, Any] = {}
@@ -105,16 +116,31 @@ def _without_numbers(fn: Any) -> Any:
     return copy.deepcopy(fn, memo)
 
 
+def _with_ghosts(fn: types.FunctionType) -> types.FunctionType:
+    """Copy a function whose closure or globals hold modules, so that it works on copies of them."""
+
+    def ghost(value: Any) -> Any:
+        return _without_numbers(value) if isinstance(value, nn.Module) else value
+
+    spaces = {name: fn.__globals__.get(name) for name in fn.__code__.co_names}
+    modules = {name: ghost(value) for name, value in spaces.items() if isinstance(value, nn.Module)}
+    cells = tuple(types.CellType(ghost(cell.cell_contents)) for cell in fn.__closure__ or ())
+    copied = types.FunctionType(
+        fn.__code__, {**fn.__globals__, **modules}, fn.__name__, fn.__defaults__, cells
+    )
+    copied.__kwdefaults__, copied.__annotations__ = fn.__kwdefaults__, fn.__annotations__
+    return copied
+
+
 def _size(dim: str, size: int, new: dict[str, int]) -> int:
     """Work out a dim at the new sizes: a name, a product of names, or a number that stays."""
     result = 1
     for part in dim.split("*"):
-        if part.isdigit():
-            result *= int(part)
-        elif part in new:
-            result *= new[part]
-        else:
+        whole, _, below = part.partition("//")
+        sizes = [int(word) if word.isdigit() else new.get(word) for word in (whole, below or "1")]
+        if None in sizes or not sizes[1] or sizes[0] % sizes[1]:
             return size
+        result *= sizes[0] // sizes[1]
     return result
 
 
@@ -125,9 +151,28 @@ def _flat(steps):
         yield step
 
 
-def _mismatches(before, after, new):
+def _mismatches(before, after, new, inputs):
+    """Compare shapes with dims; a dim that no input has takes its size where it first comes up."""
+    bound = {(name, None): new[name] for name in inputs if name in new}
     for old, now in zip(before, after, strict=True):
         for mine, its in zip(old.outputs, now.outputs, strict=False):
-            expected = tuple(_size(dim, size, new) for dim, size in _axes(mine))
+            if len(its.shape) != len(mine.shape):
+                yield Mismatch(old.line, old.code, mine.dims, mine.shape, its.shape)
+                continue
+            for (dim, size), found in zip(_axes(mine), its.shape, strict=True):
+                if dim.isidentifier() and (dim, None) not in bound:
+                    bound.setdefault((dim, size), found)
+            expected = tuple(
+                found if dim.isdigit() else _size(dim, size, _Sizes(bound, new, size))
+                for (dim, size), found in zip(_axes(mine), its.shape, strict=True)
+            )
             if expected != its.shape:
                 yield Mismatch(old.line, old.code, mine.dims, expected, its.shape)
+
+
+class _Sizes(dict):
+    """Sizes by name: an input's, or the one that a name had where it was of this size."""
+
+    def __init__(self, bound, new, size) -> None:
+        super().__init__(new)
+        self.update({name: found for (name, at), found in bound.items() if at in (None, size)})

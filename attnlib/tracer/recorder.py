@@ -60,12 +60,13 @@ def kind_of(filename: str) -> str:
 class Identity:
     """What stays the same while a tensor is written into: its labels, and its name so far."""
 
-    __slots__ = ("labels", "name", "number")
+    __slots__ = ("labels", "name", "named", "number")
 
     def __init__(self, number: int) -> None:
         self.number = number
         self.labels: list[Label] | None = None
         self.name: str | None = None
+        self.named = False  # after a variable or an argument, not after an expression
 
 
 class State:

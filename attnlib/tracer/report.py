@@ -124,6 +124,7 @@ def finish(
     trace = into if into is not None else Trace()
     trace.title, trace.torch = title, _torch.__version__.split("+")[0]
     trace.steps = builder.build()
+    trace.warnings = builder.findings.warnings()
     trace.dropped = builder.recorder.dropped
     trace.output = output
     names = list(dict.fromkeys(_names(trace.steps)))

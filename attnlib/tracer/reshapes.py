@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from .symbols import Label, parts
 
@@ -19,6 +19,7 @@ def reshaped(op, given: Labels, wanted: list[Label | None]) -> Labels:
     """Label the result of a view or reshape; ``wanted`` holds the labels its sizes were given by."""
     shape = op.shape
     result: list[Label | None] = list(wanted)
+    op.stand([label for label in wanted if label is not None])
     told = symbolic(given, wanted, shape)
     old_sizes, new_sizes = told or ([label.size for label in given], list(shape))
     wide = [axis for axis, size in enumerate(old_sizes) if size != 1]
@@ -26,7 +27,7 @@ def reshaped(op, given: Labels, wanted: list[Label | None]) -> Labels:
     for old_group, new_group in groups([old_sizes[a] for a in wide], [new_sizes[a] for a in new]):
         old = [given[wide[place]] for place in old_group]
         places = [new[place] for place in new_group]
-        for place, label in zip(places, _group(op, old, places, wanted), strict=True):
+        for place, label in zip(places, _group(op, given, old, places, wanted), strict=True):
             result[place] = label
     _ones(given, [place for place in range(len(shape)) if place not in new], result)
     return [
@@ -114,12 +115,15 @@ def groups(old: list[int], new: list[int]) -> list[tuple[list[int], list[int]]]:
     return found
 
 
-def _group(op, old: Labels, places: list[int], wanted: list[Label | None]) -> list[Label | None]:
+def _group(
+    op, given: Labels, old: Labels, places: list[int], wanted: list[Label | None]
+) -> list[Label | None]:
     asked = [wanted[place] for place in places]
     if len(old) == len(places) == 1:
         return [_one(op, old[0], asked[0])]
     if len(old) == 1:
-        return split_axis(op, old[0], [op.shape[place] for place in places], asked)
+        others = {label.root() for label in given} - {old[0].root()}
+        return split_axis(op, old[0], [op.shape[place] for place in places], asked, others)
     if len(places) == 1:
         merged = op.symbols.product(old)
         return [_one(op, merged, asked[0])]
@@ -151,6 +155,10 @@ def split_axis(
             parts[place] = op.symbols.quotient(whole, others, sizes[place])
         else:
             parts[place] = op.fresh(sizes[place])
+    for part in parts:
+        if part.strong and part.root() in others:
+            op.glued(part, whole)
+            return parts
     op.symbols.define(whole, parts)
     return parts
 
@@ -178,8 +186,8 @@ def _mixed(op, old: Labels, sizes: list[int], asked: list[Label | None]) -> list
                         op, labels[0], [sizes[p] for p in its], [asked[p] for p in its]
                     )
             return result
-    op.glued(old, sizes, asked)
     pieces = refined([label.size for label in old], sizes)
+    _tell_glued(op, old, pieces, asked)
     result = []
     for place, size in enumerate(sizes):
         piece = pieces[place] if pieces else None
@@ -188,6 +196,21 @@ def _mixed(op, old: Labels, sizes: list[int], asked: list[Label | None]) -> list
         else:
             result.append(op.fresh(size))
     return result
+
+
+def _tell_glued(op, old: Labels, pieces, asked: list[Label | None]) -> None:
+    """Report the first axis that the code calls by one dim's name and that is made of another's."""
+    roots = {label.root() for label in old}
+    if not any(label is not None and label.strong and label.root() in roots for label in asked):
+        return  # no dim that goes in is said to come out: nothing is claimed
+    for place, label in enumerate(asked):
+        if label is None or not (label.root().names):
+            continue
+        mine = [old[axis] for axis, _ in pieces[place]] if pieces else old
+        for part in mine:
+            if part.root() is not label.root():
+                op.glued(label, part)
+                return
 
 
 def refined(old: list[int], new: list[int]) -> list[list[tuple[int, int]]] | None:

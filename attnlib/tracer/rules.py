@@ -153,6 +153,13 @@ def fused(op) -> Labels:
     return [*batch, q[-2], v[-1]]
 
 
+@rule("multi_head_attention_forward")
+def library_heads(op) -> list[Labels]:
+    q, k = (op.labels(state) for state in op.inputs[:2])
+    weights = [*q[1:-1], q[0], k[0]]
+    return [q, weights][: len(op.outputs)]
+
+
 @rule("transpose")
 def transpose(op) -> Labels:
     labels = list(op.labels(op.inputs[0]))

@@ -11,13 +11,15 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-DIMS, CODE, LAYER, BOOK = range(4)  # who gave a name, strongest first
+# Who gave a name, strongest first: the caller's dims=, an unpacked shape, a constructor, the way a
+# plain number is written, the book. The first three are strong: the code itself tells them apart.
+DIMS, CODE, LAYER, WRITTEN, BOOK = range(5)
 
 
 class Label:
     """One dimension: a node of the union-find."""
 
-    __slots__ = ("factors", "formula", "literal", "names", "owner", "parent", "size")
+    __slots__ = ("factors", "formula", "literal", "names", "owner", "parent", "share", "size")
 
     def __init__(self, size: int, *, owner: object = None, literal: bool = False) -> None:
         self.size = size
@@ -27,12 +29,19 @@ class Label:
         self.names: list[tuple[int, int, str]] = []  # (rank, order of appearance, name)
         self.factors: tuple[Label, ...] | None = None  # known as this product, outer first
         self.formula: tuple[str, Label, Label] | None = None  # how Python computed it
+        self.share: tuple[Label, tuple[Label, ...]] | None = None  # what is left of another label
 
     def root(self) -> Label:
         node = self
         while node.parent is not None:
             node = node.parent
         return node
+
+    @property
+    def strong(self) -> bool:
+        """Did the caller, an unpacked shape or a constructor name it?"""
+        names = self.root().names
+        return bool(names) and min(names)[0] <= LAYER
 
     @property
     def name(self) -> str | None:
@@ -139,6 +148,7 @@ class Symbols:
         else:
             known = self._quotient(left, (right,))
             if known is None:
+                root.share = (left, (right,))
                 self.define(left, (right, root))
         if known is not None:
             self.unite(known, root)
@@ -156,6 +166,7 @@ class Symbols:
         b.parent = a
         a.names = sorted({*a.names, *b.names})
         a.literal = a.literal and b.literal
+        a.share = a.share or b.share
         a.formula = a.formula or b.formula
         a.factors = a.factors or b.factors
         if a.factors is not None and self._circular(a):
@@ -215,7 +226,12 @@ class Symbols:
 
     def quotient(self, whole: Label, factors: Iterable[Label], size: int) -> Label:
         """Return what is left of ``whole`` beside ``factors``: known, or a fresh label."""
-        return self._quotient(whole.root(), tuple(factors)) or self.fresh(size)
+        factors = tuple(factors)
+        known = self._quotient(whole.root(), factors)
+        if known is None:
+            known = self.fresh(size)
+            known.share = (whole, factors)
+        return known
 
     def _quotient(self, whole: Label, factors: tuple[Label, ...]) -> Label | None:
         coefficient, atoms = self._monomial((whole,))
@@ -270,6 +286,10 @@ class Symbols:
             words = [self.text(factor) for factor in root.factors]
             if not all(word.isdigit() for word in words):
                 return "*".join(word for word in words if word != "1")
+        if root.share is not None:
+            whole, below = self.text(root.share[0]), [self.text(f) for f in root.share[1]]
+            if whole.isidentifier() and len(below) == 1 and below[0] != "1":
+                return f"{whole}//{below[0]}" if below[0].isidentifier() else str(root.size)
         return str(root.size)
 
 
