@@ -16,6 +16,7 @@ from .stages import (
     weighted_sum,
 )
 from .tracer import Step, Trace, trace, tracing
+from .weights import from_torch, to_torch
 
 __all__ = [
     "Attended",
@@ -36,11 +37,13 @@ __all__ = [
     "causal_mask",
     "dims",
     "examples",
+    "from_torch",
     "mask_scores",
     "merge_heads",
     "project",
     "scale_scores",
     "split_heads",
+    "to_torch",
     "trace",
     "tracing",
     "weighted_sum",

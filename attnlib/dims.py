@@ -1,4 +1,4 @@
-"""The named dimensions: what they mean, how they look, and the check that reads them off a signature.
+"""The named dimensions: what they mean, how they look, and the check that reads a signature.
 
 A stage states its shapes once, in its signature:
 
@@ -9,7 +9,7 @@ A stage states its shapes once, in its signature:
 """
 
 import typing
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -20,7 +20,7 @@ from .errors import DeviceError, DtypeError, MaskError, ShapeError
 
 @dataclass(frozen=True)
 class Dimension:
-    """Describe one dimension: its symbol, its name in code, what it counts, and its (light, dark) colours."""
+    """Describe one dimension: symbol, name in code, what it counts, (light, dark) colours."""
 
     symbol: str
     code: str
@@ -31,57 +31,24 @@ class Dimension:
     tint: tuple[str, str]
 
 
-DIMS: dict[str, Dimension] = {
-    dim.symbol: dim
-    for dim in (
-        Dimension(
-            symbol="batch",
-            code="batch",
-            meaning="sequences processed together",
-            aliases=("B", "N"),
-            ink=("#60676e", "#9ea2a8"),
-            fill=("#888e94", "#7f878e"),
-            tint=("#ececea", "#313437"),
-        ),
-        Dimension(
-            symbol="S",
-            code="seq_len",
-            meaning="tokens in a sequence",
-            aliases=("Sq", "Sk", "T", "L", "n", "time"),
-            ink=("#2c62c0", "#55a7fb"),
-            fill=("#4b89f0", "#5a8ef0"),
-            tint=("#e6ebf3", "#233548"),
-        ),
-        Dimension(
-            symbol="n_embd",
-            code="n_embd",
-            meaning="features of a token going in",
-            aliases=("d_model", "C", "E", "embed_dim"),
-            ink=("#0b5233", "#60df93"),
-            fill=("#245c3a", "#56d287"),
-            tint=("#e2e9e3", "#254033"),
-        ),
-        Dimension(
-            symbol="H",
-            code="head_size",
-            meaning="features of a query, key or value in one head",
-            aliases=("d_k", "d_v", "Hv", "head_dim"),
-            ink=("#955a00", "#e2900f"),
-            fill=("#db6e0b", "#cd6402"),
-            tint=("#f2eade", "#3f3019"),
-        ),
-        Dimension(
-            symbol="heads",
-            code="n_heads",
-            meaning="heads in parallel",
-            aliases=("h", "n_head", "num_heads"),
-            ink=("#731881", "#fac6fc"),
-            fill=("#88249d", "#f3b8f2"),
-            tint=("#eee3ec", "#443b48"),
-        ),
-    )
+_NAMES = (
+    ("batch", "batch", "sequences processed together", "B N"),
+    ("S", "seq_len", "tokens in a sequence", "Sq Sk T L n time"),
+    ("n_embd", "n_embd", "features of a token going in", "d_model C E embed_dim"),
+    ("H", "head_size", "features of a query, key or value in one head", "d_k d_v Hv head_dim"),
+    ("heads", "n_heads", "heads in parallel", "h n_head num_heads"),
+)
+_COLOURS = {  # ink, fill and tint, each for a light and a dark page
+    "batch": (("#60676e", "#9ea2a8"), ("#888e94", "#7f878e"), ("#ececea", "#313437")),
+    "S": (("#2c62c0", "#55a7fb"), ("#4b89f0", "#5a8ef0"), ("#e6ebf3", "#233548")),
+    "n_embd": (("#0b5233", "#60df93"), ("#245c3a", "#56d287"), ("#e2e9e3", "#254033")),
+    "H": (("#955a00", "#e2900f"), ("#db6e0b", "#cd6402"), ("#f2eade", "#3f3019")),
+    "heads": (("#731881", "#fac6fc"), ("#88249d", "#f3b8f2"), ("#eee3ec", "#443b48")),
 }
-
+DIMS: dict[str, Dimension] = {
+    symbol: Dimension(symbol, code, meaning, tuple(aliases.split()), *_COLOURS[symbol])
+    for symbol, code, meaning, aliases in _NAMES
+}
 _ROLES = {
     name: dim.symbol for dim in DIMS.values() for name in (dim.symbol, dim.code, *dim.aliases)
 }
@@ -129,9 +96,9 @@ def shapes(**advice: str) -> Callable[[Callable], Callable]:
 
 
 def check(function: str, /, *, owner: str | None = None, **tensors: Tensor | None) -> None:
-    """Refuse tensors that do not fit the registered signature of `function`; runs no torch operation.
+    """Refuse tensors that do not fit the signature of `function`; runs no torch operation.
 
-    Raises: DtypeError, DeviceError or ShapeError, spoken by `owner`, which is `function` by default.
+    Raises: DtypeError, DeviceError or ShapeError, spoken by `owner` (by default `function`).
 
     Example:
         >>> check("attention_scores", q=torch.zeros(2, 5, 16), k=torch.zeros(2, 7, 8))
@@ -146,13 +113,13 @@ both must come from projections with the same head_size
     first = next(iter(given))
     bound: dict[str, tuple] = {}  # dim -> its size and the argument that set it
     for name, tensor in given.items():
-        check_float(owner, name, tensor)
+        check_float(owner, name, tensor, signature[name])
         _check_same_home(owner, first, given[first], name, tensor)
         axes = _name_axes(signature[name], tensor.shape)
         if axes is None:
             raise ShapeError(
-                f"{owner}: {name} has {len(tensor.shape)} axes, {shape_text((), tensor.shape)}, but "
-                f"must be ({', '.join(signature[name])}); view or index it into that form"
+                f"{owner}: {name} has {len(tensor.shape)} axes, {shape_text((), tensor.shape)}, "
+                f"but must be ({', '.join(signature[name])}); view or index it into that form"
             )
         for dim, size in axes:
             wanted, setter = bound.setdefault(dim, (size, name))
@@ -166,14 +133,14 @@ both must come from projections with the same head_size
                 )
 
 
-def check_float(owner: str, name: str, tensor: Tensor) -> None:
+def check_float(owner: str, name: str, tensor: Tensor, dims: Sequence[str] = ()) -> None:
     """Refuse what is not a dense tensor of floating point numbers, float16 to float64.
 
     Example:
-        >>> check_float("project", "x", torch.tensor([1, 2]))
+        >>> check_float("project", "x", torch.zeros(5, 2, dtype=torch.int64), ("S", "n_embd"))
         Traceback (most recent call last):
-        attnlib.errors.DtypeError: project: x is torch.int64 of shape (2) but must be \
-floating point, float16 to float64; convert it with x.float()
+        attnlib.errors.DtypeError: project: x is torch.int64 of shape (S=5, n_embd=2) but must \
+be floating point, float16 to float64; convert it with x.float()
     """
     check_dense(owner, name, tensor)
     if tensor.dtype not in _FLOATS:
@@ -181,8 +148,8 @@ floating point, float16 to float64; convert it with x.float()
         if tensor.dtype.is_complex:
             cure = f"choose {name}.real or {name}.abs()"
         raise DtypeError(
-            f"{owner}: {name} is {tensor.dtype} of shape {shape_text((), tensor.shape)} but must be "
-            f"floating point, float16 to float64; {cure}"
+            f"{owner}: {name} is {tensor.dtype} of shape {shape_text(dims, tensor.shape)} but must "
+            f"be floating point, float16 to float64; {cure}"
         )
 
 
@@ -200,52 +167,53 @@ convert it with torch.tensor(x)
             f"{owner}: {name} is a {type(tensor).__name__} but must be a torch.Tensor; "
             f"convert it with torch.tensor({name})"
         )
-    if tensor.is_nested:
-        raise DtypeError(
-            f"{owner}: {name} is a nested tensor but must be a dense one; pad it with "
-            f"torch.nested.to_padded_tensor({name}, 0.0) and hide the padding with may_attend"
-        )
-    if tensor.layout != torch.strided:
-        raise DtypeError(
-            f"{owner}: {name} is sparse ({tensor.layout}) of shape {shape_text((), tensor.shape)} "
-            f"but must be dense; convert it with {name}.to_dense()"
-        )
+    if tensor.is_nested or tensor.layout != torch.strided:
+        came, cure = "nested", f"torch.nested.to_padded_tensor({name}, 0.0)"
+        if not tensor.is_nested:
+            came, cure = f"sparse {shape_text((), tensor.shape)}", f"{name}.to_dense()"
+        raise DtypeError(f"{owner}: {name} is {came} but must be dense; convert it with {cure}")
 
 
-def check_mask(owner: str, mask: Tensor, dims: str, sizes: Sequence[int], device: object) -> None:
+def check_mask(
+    owner: str,
+    mask: Tensor,
+    dims: str,
+    sizes: Sequence[int],
+    device: torch.device,
+    axes: Collection[int] = (),
+) -> None:
     """Refuse a mask that is not boolean, lives elsewhere, or does not broadcast to `sizes`.
+
+    `axes` are the numbers of axes that it may have, where not every one means what it seems to.
 
     Example:
         >>> check_mask("mask_scores", torch.zeros(3), "Sq Sk", (2, 3), torch.device("cpu"))
         Traceback (most recent call last):
-        attnlib.errors.MaskError: mask_scores: may_attend is torch.float32 of shape (Sk=3) but must \
-be torch.bool, True = may attend; an additive mask converts with may_attend == 0, \
+        attnlib.errors.MaskError: mask_scores: may_attend is torch.float32 of shape (Sk=3) but \
+must be torch.bool, True = may attend; an additive mask converts with may_attend == 0, \
 one of zeros and ones with may_attend.bool()
     """
-    try:
-        check_dense(owner, "may_attend", mask)
-    except DtypeError as error:
-        raise MaskError(str(error)) from None
+    check_dense(owner, "may_attend", mask)
     names = dims.split()
-    came = shape_text(names[-mask.ndim :] if mask.ndim < len(names) else names, mask.shape)
+    came = shape_text(names[-mask.ndim :], mask.shape)
     if mask.dtype != torch.bool:
         raise MaskError(
-            f"{owner}: may_attend is {mask.dtype} of shape {came} but must be torch.bool, True = may "
-            "attend; an additive mask converts with may_attend == 0, one of zeros and ones with "
-            "may_attend.bool()"
+            f"{owner}: may_attend is {mask.dtype} of shape {came} but must be torch.bool, True = "
+            "may attend; an additive mask converts with may_attend == 0, "
+            "one of zeros and ones with may_attend.bool()"
         )
     if mask.device != device:
         raise MaskError(
             f"{owner}: may_attend {came} is on {mask.device} but the scores are on {device}; "
             f'move it with may_attend.to("{device}")'
         )
-    trailing = sizes[len(sizes) - mask.ndim :]
-    if mask.ndim > len(sizes) or any(
-        have not in (1, want) for have, want in zip(mask.shape, trailing, strict=True)
-    ):
+    ends = zip(reversed(mask.shape), reversed(sizes), strict=False)
+    fits = mask.ndim in (axes or range(len(sizes) + 1))
+    if not fits or any(have not in (1, want) for have, want in ends):
+        only = f" with {' or '.join(map(str, sorted(axes)))} axes" if axes else ""
         raise MaskError(
-            f"{owner}: may_attend is {came} but must broadcast to {shape_text(names, sizes)}; "
-            "give every axis that size or 1"
+            f"{owner}: may_attend is {came} but must broadcast to {shape_text(names, sizes)}"
+            f"{only}; give every axis that size or 1, as may_attend.unsqueeze(-3) does for heads"
         )
 
 
@@ -298,7 +266,7 @@ def shape_text(dims: Sequence[str], shape: Sequence[int]) -> str:
 
 
 def _name_axes(dims: Sequence[str], shape: Sequence[int]) -> list[tuple] | None:
-    """Pair names with sizes: "*batch" takes all leading axes as a tuple; None where they do not fit."""
+    """Pair names with sizes, "*batch" with a tuple of all leading ones; None if they do not fit."""
     leading = len(shape) - len(dims)
     if not dims[0].startswith("*"):
         return list(zip(dims, shape, strict=True)) if leading == 0 else None

@@ -1,7 +1,7 @@
 """Every error that attnlib raises on purpose.
 
-Each message has four parts: where (the function or module), what came (the argument and its shape in
-named dimensions), what was wanted, and what to do.
+Each message has four parts: where (the function or module), what came (the argument and its shape
+in named dimensions), what was wanted, and what to do.
 """
 
 
@@ -14,7 +14,7 @@ class ShapeError(AttnError, ValueError):
 
 
 class MaskError(ShapeError):
-    """Refuse a mask: not boolean, on another device, or of a shape that would not mean what it says."""
+    """Refuse a mask: not boolean, on another device, or of a shape that means something else."""
 
 
 class DtypeError(AttnError, TypeError):

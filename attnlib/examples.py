@@ -1,4 +1,4 @@
-"""The running example of the book: six tokens and their numbers, short enough to compute by hand."""
+"""The running example of the book: six tokens and their numbers, few enough to do by hand."""
 
 import torch
 from torch import Tensor

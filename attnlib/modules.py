@@ -1,12 +1,11 @@
 """The modules: attention as layers, written so that forward reads like the book."""
 
-import torch
 import torch.nn.functional as F
 from jaxtyping import Bool, Float
 from torch import Tensor, nn
 
-from .dims import check, check_mask, check_number, check_size, shape_text, shapes
-from .errors import MaskError, ShapeError
+from .dims import check, check_mask, check_number, check_size, shapes
+from .errors import ShapeError
 from .pipeline import fused_attention
 from .stages import (
     attention_weights,
@@ -26,6 +25,7 @@ class SelfAttention(nn.Module):
     Units: H * n_embd numbers in each of query, key and value (and H more with bias).
     Raises: ShapeError, MaskError, DtypeError, DeviceError.
     Example:
+        >>> import torch
         >>> head = SelfAttention(64, 16)
         >>> head(torch.randn(2, 8, 64)).shape
         torch.Size([2, 8, 16])
@@ -38,8 +38,8 @@ class SelfAttention(nn.Module):
     def __init__(self, n_embd: int, head_size: int | None = None, *, bias: bool = False):
         super().__init__()
         owner = type(self).__name__
-        head_size = n_embd if head_size is None else head_size
         check_size(owner, "n_embd", n_embd)
+        head_size = n_embd if head_size is None else head_size
         check_size(owner, "head_size", head_size)
         self.n_embd = n_embd
         self.head_size = head_size
@@ -70,7 +70,7 @@ class SelfAttention(nn.Module):
 
 
 class SingleHeadAttention(SelfAttention):
-    """Let each token attend to itself and to the tokens before it: one head, causal unless told not.
+    """Let each token attend to itself and to those before it: one head, causal unless told not.
 
     Shapes: x (*batch, S, n_embd) -> (*batch, S, H); with a context (*batch, Sk, n_embd) the last
         query sees every key. block_size keeps a mask for at most that many tokens in the buffer
@@ -78,6 +78,7 @@ class SingleHeadAttention(SelfAttention):
     Units: H * n_embd numbers in each of query, key and value (and H more with bias).
     Raises: ShapeError, MaskError, DtypeError, DeviceError.
     Example:
+        >>> import torch
         >>> head = SingleHeadAttention(64, 16)
         >>> output, weights = head(torch.randn(2, 8, 64), return_weights=True)
         >>> output.shape, weights.shape
@@ -87,6 +88,8 @@ class SingleHeadAttention(SelfAttention):
 
     Source: Vaswani et al. 2017, section 3.2.3; chapter 06.
     """
+
+    mask: Tensor | None
 
     def __init__(
         self,
@@ -102,8 +105,8 @@ class SingleHeadAttention(SelfAttention):
         self.block_size = block_size
         if block_size is not None:
             check_size("SingleHeadAttention", "block_size", block_size)
-        keep = causal and block_size is not None
-        self.register_buffer("mask", causal_mask(block_size) if keep else None, persistent=False)
+        mask = causal_mask(block_size) if causal and block_size else None
+        self.register_buffer("mask", mask, persistent=False)
 
     def forward(
         self,
@@ -117,7 +120,7 @@ class SingleHeadAttention(SelfAttention):
         _check_inputs(self, x, context, may_attend)
         source = x if context is None else context
         Sq, Sk = x.shape[-2], source.shape[-2]
-        self._check_length(Sq, Sk)
+        self._check_length(max(Sq, Sk))
         q = self.query(x)
         k = self.key(source)
         v = self.value(source)
@@ -125,21 +128,23 @@ class SingleHeadAttention(SelfAttention):
         scaled = scale_scores(scores, self.head_size)
         mask = may_attend
         if self.causal:
-            stored = self.mask is not None and Sq <= Sk
-            mask = self.mask[Sk - Sq : Sk, :Sk] if stored else causal_mask(Sq, Sk, device=x.device)
+            stored = self.mask if Sq <= Sk else None  # rows above the first key are not kept
+            mask = (
+                causal_mask(Sq, Sk, device=x.device)
+                if stored is None
+                else stored[Sk - Sq : Sk, :Sk]
+            )
             mask = mask if may_attend is None else mask & may_attend
         masked = scaled if mask is None else mask_scores(scaled, mask)
         weights = attention_weights(masked)
         output = weights @ v
         return (output, weights) if return_weights else output
 
-    def _check_length(self, Sq: int, Sk: int) -> None:
-        longest = max(Sq, Sk)
+    def _check_length(self, longest: int) -> None:
         if self.block_size is not None and longest > self.block_size:
             raise ShapeError(
-                f"SingleHeadAttention: the sequence has S = {longest} but block_size is "
-                f"{self.block_size}; pass at most {self.block_size} tokens, or build the head with "
-                f"block_size={longest}"
+                f"{type(self).__name__}: the sequence has S = {longest} but block_size is "
+                f"{self.block_size}; pass fewer tokens, or build with block_size={longest}"
             )
 
 
@@ -147,11 +152,12 @@ class MultiHeadAttention(nn.Module):
     """Let several heads attend side by side, each in its own features, and mix what they found.
 
     Shapes: x (*batch, S, n_embd) -> the same; with a context (*batch, Sk, n_embd), keys and values
-        come from there. head_size=None means H = n_embd / n_heads, which must divide. Weights are
-        given per head, (*batch, heads, Sq, Sk). may_attend is (Sq, Sk) or (*batch, 1 or heads, Sq, Sk).
+        come from there. head_size=None means H = n_embd / n_heads, which must divide. Weights come
+        per head, (*batch, heads, Sq, Sk). may_attend: (Sq, Sk) or (*batch, 1 or heads, Sq, Sk).
     Units: 4 * heads*H * n_embd numbers, and 3 * heads*H + n_embd more with bias.
     Raises: ShapeError, MaskError, DtypeError, DeviceError.
     Example:
+        >>> import torch
         >>> layer = MultiHeadAttention(64, 4, causal=True)
         >>> layer(torch.randn(2, 8, 64)).shape
         torch.Size([2, 8, 64])
@@ -203,7 +209,7 @@ class MultiHeadAttention(nn.Module):
         may_attend: Bool[Tensor, "..."] | None = None,
         return_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend in every head from the tokens of x to those of the context, by default x itself."""
+        """Attend in every head from the tokens of x to those of the context, by default x."""
         _check_inputs(self, x, context, may_attend, self.n_heads)
         source = x if context is None else context
         Sq, Sk = x.shape[-2], source.shape[-2]
@@ -235,9 +241,11 @@ class MultiHeadAttention(nn.Module):
         return (output, weights) if return_weights else output
 
 
-@shapes(n_embd="the layer reads that width only: project to it, or build the layer with another n_embd")
+@shapes(
+    n_embd="the layer reads that width only: project to it, or build the layer with another n_embd"
+)
 def _check_inputs(
-    layer: nn.Module,
+    layer: SelfAttention | MultiHeadAttention,
     x: Float[Tensor, "*batch S n_embd"],
     context: Float[Tensor, "*batch Sk n_embd"] | None,
     may_attend: Tensor | None,
@@ -250,17 +258,8 @@ def _check_inputs(
     if may_attend is None:
         return
     source = x if context is None else context
-    if n_heads is None:
-        sizes = (*x.shape[:-1], source.shape[-2])
-        check_mask(owner, may_attend, "*batch Sq Sk", sizes, x.device)
-        return
-    sizes = (*x.shape[:-2], n_heads, x.shape[-2], source.shape[-2])
-    check_mask(owner, may_attend, "*batch heads Sq Sk", sizes, x.device)
-    if may_attend.ndim != 2 and (may_attend.ndim == 3 or may_attend.ndim != len(sizes)):
-        came = shape_text((), may_attend.shape)
-        raise MaskError(
-            f"{owner}: may_attend has {may_attend.ndim} axes, {came}, but must be (Sq, Sk) or "
-            f"(*batch, 1 or heads, Sq, Sk), here {shape_text(('*batch', 'heads', 'Sq', 'Sk'), sizes)}; "
-            "with other axes batch and heads could be taken for each other: "
-            "add the axis of the heads with may_attend.unsqueeze(-3)"
-        )
+    heads = () if n_heads is None else (n_heads,)
+    names = "*batch heads Sq Sk" if heads else "*batch Sq Sk"
+    sizes = (*x.shape[:-2], *heads, x.shape[-2], source.shape[-2])
+    axes = {2, len(sizes)} - {3} if heads else ()  # three could be (batch, …) as well as (heads, …)
+    check_mask(owner, may_attend, names, sizes, x.device, axes)

@@ -77,7 +77,7 @@ def fused_attention(
     may_attend: Bool[Tensor, "..."] | None = None,
     dropout_p: float = 0.0,
 ) -> Float[Tensor, "*batch heads Sq H"]:
-    """Attend in one kernel, `F.scaled_dot_product_attention`, without an (Sq, Sk) tensor of our own.
+    """Attend in one kernel, `F.scaled_dot_product_attention`, and build no (Sq, Sk) tensor.
 
     A causal mask comes from the kernel. It aligns the first query with the first key, attnlib the
     last with the last, so the queries are cut or filled up in front until there are Sk of them.
@@ -116,9 +116,8 @@ def _fused_masked(
     if may_attend is None:
         return F.scaled_dot_product_attention(q, k, v, dropout_p=dropout_p)
     sees_nothing = ~may_attend.any(-1, keepdim=True)
-    output = F.scaled_dot_product_attention(
-        q, k, v, attn_mask=may_attend | sees_nothing, dropout_p=dropout_p
-    )
+    visible = may_attend | sees_nothing
+    output = F.scaled_dot_product_attention(q, k, v, visible, dropout_p)
     return output.masked_fill(sees_nothing, 0.0)
 
 

@@ -11,7 +11,7 @@ from ..errors import ShapeError
 def split_heads(
     x: Float[Tensor, "*batch S n_embd"], n_heads: int
 ) -> Float[Tensor, "*batch {n_heads} S H"]:
-    """Give head h the features h*H to (h + 1)*H: first view as (S, heads, H), then swap S and heads.
+    """Give head h the features h*H to (h + 1)*H: view as (S, heads, H), then swap S and heads.
 
     Shapes: x (*batch, S, heads*H) -> (*batch, heads, S, H), a view of the same memory.
     Raises: ShapeError (the features do not divide by n_heads), DtypeError.

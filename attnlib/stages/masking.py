@@ -30,9 +30,7 @@ def causal_mask(
     """
     Sk = Sq if Sk is None else Sk
     for name, size in (("Sq", Sq), ("Sk", Sk)):
-        check_number(
-            "causal_mask", name, size, "a whole number, 0 or more", lambda n: n >= 0, kinds=(int,)
-        )
+        check_number("causal_mask", name, size, "a size, 0 or more", lambda n: n >= 0, (int,))
     return torch.ones(Sq, Sk, dtype=torch.bool, device=device).tril(Sk - Sq)
 
 

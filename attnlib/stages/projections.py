@@ -8,7 +8,7 @@ from ..dims import check, shapes
 
 
 @shapes(
-    n_embd="the weight must be (H, n_embd), as nn.Linear keeps it: pass weight.T if yours is (in, out)",
+    n_embd="the weight must be (H, n_embd), as nn.Linear keeps it: if yours is (in, out), weight.T",
     H="the bias must hold one number for each row of the weight",
 )
 def project(

@@ -27,7 +27,5 @@ def scale_scores(
     Source: Vaswani et al. 2017, section 3.2.1; chapter 03.
     """
     check("scale_scores", scores=scores)
-    check_number(
-        "scale_scores", "head_size", head_size, "a positive number", lambda n: 0 < n < math.inf
-    )
+    check_number("scale_scores", "head_size", head_size, "positive", lambda n: 0 < n < math.inf)
     return scores / math.sqrt(head_size)

@@ -20,7 +20,8 @@ def attention_weights(scores: Float[Tensor, "*batch Sq Sk"]) -> Float[Tensor, "*
     Units: logits in nats in; weights out, each row summing to 1 (or to 0).
     Raises: ShapeError, DtypeError.
     Example:
-        >>> attention_weights(torch.tensor([[0.0, 0.0], [-torch.inf, 0.0], [-torch.inf, -torch.inf]]))
+        >>> low = -math.inf
+        >>> attention_weights(torch.tensor([[0.0, 0.0], [low, 0.0], [low, low]]))
         tensor([[0.5000, 0.5000],
                 [0.0000, 1.0000],
                 [0.0000, 0.0000]])
@@ -34,7 +35,7 @@ def attention_weights(scores: Float[Tensor, "*batch Sq Sk"]) -> Float[Tensor, "*
 
 
 class _Softmax(torch.autograd.Function):
-    """Softmax whose rows of -inf are zeros: written in place, which costs no second (Sq, Sk) tensor."""
+    """Softmax that zeroes the rows of -inf in place, which costs no second (Sq, Sk) tensor."""
 
     generate_vmap_rule = True
 
@@ -49,7 +50,7 @@ class _Softmax(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad: Tensor) -> Tensor:
-        """Apply the derivative `d weights[i] / d scores[j] = weights[i] * ((i == j) - weights[j])`."""
+        """Apply `d weights[i] / d scores[j] = weights[i] * ((i == j) - weights[j])`."""
         (weights,) = ctx.saved_tensors
         own = weights * grad
         return own.addcmul(weights, own.sum(-1, keepdim=True), value=-1)
