@@ -52,33 +52,46 @@ class PaintInlineCode(SphinxTransform):
                 node["classes"] += css_class(text).split()
             elif sized := SIZED.fullmatch(text):
                 node["classes"] += css_class(sized[1]).split()
-            elif SHAPE.search(text) and NAME.search(text):
-                node.children = []
+            elif is_only_shape(text):
                 node["classes"].append("shape")
-                node += painted_nodes(text)
+                node.children = []
+                node += painted_nodes(text, [NAME.finditer(text)])
+            elif SHAPE.search(text):
+                node.children = []
+                shapes = [s.span() for s in SHAPE.finditer(text)]
+                node += painted_nodes(text, [NAME.finditer(text, *span) for span in shapes])
 
 
-def painted_nodes(text):
-    """Cut `text` into plain text and one inline node a dimension, inside shapes only."""
+def is_only_shape(text):
+    """Say whether every word of `text` is a dimension: `(batch, S, H)`, `heads * H = n_embd`."""
+    words = re.findall(r"[A-Za-z_]\w*", text)
+    return bool(words) and all(word in ROLES for word in words) and "." not in text.replace("...", "")
+
+
+def painted_nodes(text, findings):
+    """Cut `text` into plain text and one inline node a dimension."""
     at = 0
-    for shape in SHAPE.finditer(text):
-        for name in NAME.finditer(text, shape.start(), shape.end()):
-            yield nodes.Text(text[at : name.start()])
-            yield nodes.inline("", name[1], classes=css_class(name[1]).split())
-            at = name.end()
+    for name in (match for finding in findings for match in finding):
+        yield nodes.Text(text[at : name.start()])
+        yield nodes.inline("", name[1], classes=css_class(name[1]).split())
+        at = name.end()
     yield nodes.Text(text[at:])
 
 
 # --- code cells and what they print ------------------------------------------------------------
 
-BLOCK = re.compile(r'(<div class="[^"]*?highlight-(\S+)[^"]*"><div class="highlight"><pre>)(.*?)(</pre>)', re.S)
+BLOCK = re.compile(
+    r'(<div class="[^"]*?highlight-([^\s"]+)[^"]*"><div class="highlight"><pre>)(.*?)(</pre>)', re.S
+)
 COMMENT = re.compile(r'(<span class="c1">)(.*?)(</span>)', re.S)
 STRING = re.compile(r'(<span class="s[12]">)(.*?)(</span>)', re.S)
+TABLE = re.compile(r'<table class="attn-fallback">.*?</table>', re.S)
 PRINTED = {"myst-ansi", "none", "text", "default"}
 
 
 def paint_blocks(html):
     """Paint the comments and shape strings of code, and the shapes in what a cell printed."""
+    html = TABLE.sub(lambda m: paint_shapes(m[0]), html)
     return BLOCK.sub(lambda m: m[1] + paint_block(m[2], m[3]) + m[4], html)
 
 
@@ -91,7 +104,7 @@ def paint_block(language, body):
 
 def paint_shape_string(text):
     """Paint a string that is nothing but axes, as in `dims="batch S n_embd"`."""
-    words = text.replace("&quot;", " ").replace("&#39;", " ").replace("*", " ").split()
+    words = re.sub(r"&quot;|&#39;|[\"'*]", " ", text).split()
     is_shape = words and all(word in ROLES or word in {"...", "_"} for word in words)
     return paint(text) if is_shape else text
 
@@ -110,7 +123,7 @@ def paint_formula(mathml):
         painted = f'<{tag} class="{css_class(name)}">{name}</{tag}>' if name in ROLES else match[0]
         return painted
 
-    mathml = SUBSCRIPTED.sub(rf'<msub class="dim dim-\2">\1</msub>', mathml)
+    mathml = SUBSCRIPTED.sub(r'<msub class="dim dim-\2">\1</msub>', mathml)
     return IDENTIFIER.sub(identifier, mathml)
 
 

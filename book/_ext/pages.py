@@ -5,7 +5,7 @@ import shutil
 from pathlib import Path
 
 import dimensions
-from attnlib import dims
+from attnlib import widgets
 from docutils import nodes
 
 # Files of the search page, made by Sphinx. Everything else that is not in assets/ is pruned.
@@ -60,6 +60,7 @@ def page_links(context):
 
 # --- contents ----------------------------------------------------------------------------------
 
+PART = re.compile(r'<p [^>]*class="caption"[^>]*><span class="caption-text">(.*?)</span></p>')
 ENTRY = re.compile(r'<a class="(current )?reference internal" href="([^"]*)">(?:(\d+) · )?')
 
 
@@ -68,7 +69,7 @@ def contents(context):
     if "toctree" not in context:
         return ""
     html = context["toctree"](collapse=False, titles_only=True, maxdepth=1, includehidden=True) or ""
-    html = re.sub(r'<p class="caption".*?>(?:<.*?>)?(.*?)(?:<.*?>)?</p>', r'<p class="part">\1</p>', html)
+    html = PART.sub(r'<p class="part">\1</p>', html)
     current = html.find('<a class="current')
     if current >= 0:
         end = html.index("</a>", current) + len("</a>")
@@ -92,11 +93,15 @@ def sections(context):
 # --- body --------------------------------------------------------------------------------------
 
 
+FOLD_TITLE = re.compile(r'<p class="(collapsed|expanded) admonition-title">(.*?)</p>', re.S)
+
+
 def dress(body):
-    """Let wide tables scroll by themselves, and name folded cells by what they show."""
+    """Let wide tables scroll by themselves, set off chapter numbers, make folded cells plain."""
     body = re.sub(r"<table\b.*?</table>", r'<div class="scroll">\g<0></div>', body, flags=re.S)
     body = re.sub(r"<h1>(\d+) · ", r'<h1><span class="chapter-number">Chapter \1</span> ', body)
-    return body.replace(' aria-label="Toggle hidden content"', "")
+    body = body.replace('<details class="admonition hide', '<details class="hide')
+    return FOLD_TITLE.sub(r'<span class="\1">\2</span>', body)
 
 
 # --- files -------------------------------------------------------------------------------------
@@ -106,22 +111,6 @@ def drop_widget_state(app, env):
     """Leave kernel widgets' saved state out of the page: nothing on it could read that."""
     for page in env.nb_metadata.values():
         page.get("js_files", {}).pop("ipywidgets_state", None)
-
-
-def tokens_css():
-    try:
-        from attnlib import widgets
-        return widgets.tokens_css()
-    except Exception:
-        return ":root {" + " ".join(f"--{d.symbol}-{k}: light-dark({', '.join(getattr(d, k))});" for d in dims.DIMS.values() for k in ("ink", "fill", "tint")) + "}"
-
-
-def player_script():
-    try:
-        from attnlib import widgets
-        return widgets.page_script()
-    except Exception:
-        return ""
 
 
 def write_assets(app, error):
@@ -137,9 +126,9 @@ def write_assets(app, error):
         elif path.name not in keep:
             path.unlink()
     sheets = [p.read_text() for p in sorted((assets / "style").glob("*.css"))]
-    tokens = [tokens_css(), dimensions.rules()]
+    tokens = [widgets.tokens_css(), dimensions.rules()]
     (static / "book.css").write_text("\n".join(tokens + sheets))
-    (static / "player.js").write_text(player_script())
+    (static / "player.js").write_text(widgets.page_script())
 
 
 def setup(app):

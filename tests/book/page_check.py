@@ -1,0 +1,187 @@
+"""What every built page must hold, asked of a real browser.
+
+`check_page` is the whole answer for one page: a list of what is wrong with it, empty when nothing is.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from PIL import Image
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Page
+
+AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
+WIDTHS = {"desk": 1280, "phone": 390}
+PAPER = {"light": (253, 252, 249), "dark": (22, 24, 27)}
+LOCAL = {"data", "blob", "about"}
+
+
+def check_page(
+    browser: Browser, url: str, themes: Sequence[str] = ("light", "dark"), *, access: bool = True
+) -> list[str]:
+    """Say everything that is wrong with the page at `url` (http or file).
+
+    `access=False` leaves out axe, which takes most of the time and sees the same page either way.
+    """
+    problems: list[str] = []
+    for theme in themes:
+        for screen, width in WIDTHS.items():
+            with opened(browser, url, theme=theme, width=width) as (page, heard):
+                found = structure(page) + overflow(page) + cards(page, theme)
+                found += (axe(page) if access else []) + heard
+            problems += [f"{theme}, {screen}: {problem}" for problem in found]
+    with opened(browser, url, javascript=False) as (page, heard):
+        problems += [f"without JavaScript: {problem}" for problem in heard + formulas(page)]
+    return problems
+
+
+@contextmanager
+def opened(
+    browser: Browser, url: str, *, theme: str = "light", width: int = 1280, javascript: bool = True
+) -> Iterator[tuple[Page, list[str]]]:
+    """Open `url` and listen: what it asks for, what fails, and every word on its console."""
+    context = browser.new_context(
+        viewport={"width": width, "height": 900},
+        color_scheme=theme,
+        java_script_enabled=javascript,
+        reduced_motion="reduce",
+    )
+    heard: list[str] = []
+    home = urlsplit(url)[:2]
+    page = context.new_page()
+
+    def ask(route, request):
+        place = urlsplit(request.url)
+        if place[:2] == home or place.scheme in LOCAL:
+            route.continue_()
+        else:
+            heard.append(f"asks another host: {request.url}")
+            route.abort()
+
+    context.route("**/*", ask)
+    page.on("console", lambda message: heard.append(f"console {message.type}: {message.text}"))
+    page.on("pageerror", lambda error: heard.append(f"error: {error}"))
+    page.on("requestfailed", lambda request: heard.append(f"request failed: {request.url}"))
+    page.on("response", lambda r: r.status >= 400 and heard.append(f"{r.status}: {r.url}"))
+    page.goto(url, wait_until="load")
+    page.evaluate("document.fonts.ready")
+    page.wait_for_timeout(150)  # for what a script does after the page has loaded
+    try:
+        yield page, heard
+    finally:
+        context.close()
+
+
+STRUCTURE = """() => {
+  const wrong = [];
+  const count = (selector, wanted) => {
+    const n = document.querySelectorAll(selector).length;
+    if (n !== wanted) wrong.push(`${n} × ${selector}, not ${wanted}`);
+  };
+  if (!document.title.trim()) wrong.push("no title");
+  if (!document.documentElement.lang) wrong.push("no language");
+  count("main", 1);
+  count("h1", 1);
+  const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
+  for (const id of new Set(ids.filter((id, i) => ids.indexOf(id) !== i))) wrong.push(`id ${id} twice`);
+  let level = 0;
+  for (const heading of document.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
+    const next = Number(heading.tagName[1]);
+    if (next > level + 1) wrong.push(`h${next} after h${level}: ${heading.textContent}`);
+    level = next;
+  }
+  for (const image of document.images)
+    if (image.alt.trim().length < 10) wrong.push(`no text for the picture ${image.getAttribute("src")}`);
+  const parts = "script[src], link[rel=stylesheet], link[rel=preload], link[rel=icon], img, iframe, source, object";
+  for (const part of document.querySelectorAll(parts)) {
+    const address = new URL(part.src || part.href || part.data || "", document.baseURI);
+    const here = address.protocol === "data:" || address.origin === location.origin
+      && address.host === location.host;
+    if (!here) wrong.push(`names another host: ${address}`);
+  }
+  if (document.querySelector("math") && ![...document.fonts].some(f => f.status === "loaded"))
+    wrong.push("the font of the formulas did not come");
+  return wrong;
+}"""
+
+
+def structure(page: Page) -> list[str]:
+    return page.evaluate(STRUCTURE)
+
+
+def overflow(page: Page) -> list[str]:
+    """A page never scrolls sideways; what is too wide scrolls inside itself."""
+    extra = page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
+    if extra <= 0:
+        return []
+    widest = page.evaluate(
+        """() => {
+          const all = [...document.querySelectorAll("body *")].filter(e => e.checkVisibility());
+          const right = e => e.getBoundingClientRect().right;
+          return all.reduce((a, b) => right(b) > right(a) ? b : a).outerHTML.slice(0, 120);
+        }"""
+    )
+    return [f"{extra} px too wide, at {widest}"]
+
+
+def cards(page: Page, theme: str) -> list[str]:
+    """Nothing stands on a card of the other theme: the rim of every picture is the page's paper."""
+    wrong = []
+    for image in page.locator("main img:not(.dark-light)").all():
+        if not image.is_visible():
+            continue
+        shot = Image.open(io.BytesIO(image.screenshot())).convert("RGB")
+        rim = [shot.getpixel((x, y)) for x in (1, shot.width - 2) for y in (1, shot.height - 2)]
+        if any(abs(a - b) > 12 for pixel in rim for a, b in zip(pixel, PAPER[theme], strict=True)):
+            wrong.append(f"the picture {image.get_attribute('src')} stands on a card {rim[0]}")
+    grounds = page.evaluate(
+        """() => [...document.querySelectorAll("main, main *")].map(e => {
+          const [r, g, b, a = 1] = getComputedStyle(e).backgroundColor.match(/[\\d.]+/g).map(Number);
+          return [e.outerHTML.slice(0, 80), a && (r + g + b) / 3];
+        }).filter(([, light]) => light)"""
+    )
+    is_card = (lambda light: light > 110) if theme == "dark" else (lambda light: light < 145)
+    return wrong + [f"a card behind {element}" for element, light in grounds if is_card(light)]
+
+
+def axe(page: Page) -> list[str]:
+    """WCAG 2.1, levels A and AA, as far as axe-core can tell."""
+    page.evaluate(AXE)
+    found = page.evaluate(
+        "tags => axe.run(document, { preload: false, runOnly: { type: 'tag', values: tags } })",
+        WCAG,
+    )
+    return [
+        f"axe {rule['id']} ×{len(rule['nodes'])}: {rule['help']}, e.g. {rule['nodes'][0]['html'][:120]}"
+        for rule in found["violations"]
+    ]
+
+
+def formulas(page: Page) -> list[str]:
+    """Formulas are MathML with a size, and no TeX is left in the text."""
+    return page.evaluate(
+        """() => {
+          const wrong = [];
+          for (const math of document.querySelectorAll("math")) {
+            const box = math.getBoundingClientRect();
+            const folded = math.closest("details:not([open])");
+            if (math.namespaceURI !== "http://www.w3.org/1998/Math/MathML") wrong.push("not MathML");
+            if (!folded && box.width * box.height === 0) wrong.push(`empty: ${math.outerHTML.slice(0, 80)}`);
+          }
+          const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+          while (walker.nextNode()) {
+            if (walker.currentNode.parentElement.closest("code, pre, script")) continue;
+            const tex = walker.currentNode.data.match(/\\\\(frac|sqrt|text|top|sum)\\b|\\$\\$/);
+            if (tex) wrong.push(`TeX in the text: ${walker.currentNode.data.slice(0, 60)}`);
+          }
+          return wrong;
+        }"""
+    )
