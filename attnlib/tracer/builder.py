@@ -13,7 +13,7 @@ from .findings import Findings
 from .given import book_name
 from .recorder import Call, Identity, Recorder, ShapeRead, StageCall, State
 from .rows import Step, TensorInfo
-from .rules import RULES
+from .rules import RULES, Unknown
 from .source import Site, operands, site_of
 from .symbols import BOOK, CODE, WRITTEN, Dim, Label
 
@@ -116,6 +116,8 @@ class Operation:
 
 class Builder:
     """Go through a recording once, in order, and tell it."""
+
+    strict = False  # raise where a rule fails instead of knowing nothing (tests)
 
     def __init__(self, recorder: Recorder, names: Mapping, module_names: Mapping) -> None:
         self.recorder = recorder
@@ -263,8 +265,12 @@ class Builder:
         rule = RULES.get(op.name)
         try:
             found = rule(op) if rule is not None else None
-        except (LookupError, AttributeError, TypeError, ValueError, AssertionError):
-            found = None  # an argument in a form that the rule does not know
+        except Unknown:
+            found = None
+        except (LookupError, AttributeError, TypeError, ValueError):
+            if self.strict:
+                raise
+            found = None
         rows = found if found and isinstance(found[0], list) else [found]
         for state, labels in zip(op.outputs, rows * len(op.outputs), strict=False):
             if labels is None or [label.size for label in labels] != list(state.shape):

@@ -103,6 +103,8 @@ class Bound:
 
     def _take(self, name: str, value: Any, is_tensor) -> None:
         self.arguments[name] = value
+        if name == "index":
+            self.params[name] = value
         if is_tensor(value):
             self.places.append((name, 0))
             self.inputs.append(value)
@@ -111,9 +113,7 @@ class Bound:
                 if is_tensor(item):
                     self.places.append((name, place))
                     self.inputs.append(item)
-            if name == "index":
-                self.params[name] = value
-        elif value is not None or name == "index":
+        elif value is not None:
             self.params[name] = value
 
 

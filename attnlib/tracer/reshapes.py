@@ -138,7 +138,11 @@ def _one(op, label: Label, asked: Label | None) -> Label:
 
 
 def split_axis(
-    op, whole: Label, sizes: Sequence[int], asked: list[Label | None]
+    op,
+    whole: Label,
+    sizes: Sequence[int],
+    asked: list[Label | None],
+    others: Collection[Label] = (),
 ) -> Labels:
     """Split one axis: by the sizes' own names, by what is known of it, or by what is left."""
     known = _known_parts(op, whole, sizes)
@@ -150,9 +154,9 @@ def split_axis(
         parts.append(part)
     missing = [place for place, part in enumerate(parts) if part is None]
     for place in missing:
-        others = [part for part in parts if part is not None]
+        rest = [part for part in parts if part is not None]
         if len(missing) == 1:
-            parts[place] = op.symbols.quotient(whole, others, sizes[place])
+            parts[place] = op.symbols.quotient(whole, rest, sizes[place])
         else:
             parts[place] = op.fresh(sizes[place])
     for part in parts:

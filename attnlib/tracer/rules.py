@@ -14,6 +14,12 @@ from .reshapes import reshaped, split_axis
 from .symbols import Dim, Label
 
 Labels = list[Label]
+
+
+class Unknown(Exception):
+    """An operation in a form that its rule does not know: its labels say nothing."""
+
+
 RULES: dict[str, Callable] = {}
 
 _POINTWISE = """
@@ -102,7 +108,7 @@ def matmul(op) -> Labels:
 def added(op) -> Labels:
     bias, a, b = map(op.labels, op.inputs[:3])
     if op.name == "addbmm":
-        raise LookupError
+        raise Unknown
     return broadcast(op, [contracted(op, a, b), bias], op.shape)
 
 
@@ -110,9 +116,7 @@ def contracted(op, a: Labels, b: Labels) -> Labels:
     op.join(a[-1], b[-2] if len(b) > 1 else b[-1])
     rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else []
     if len(a) > 2 or len(b) > 2:
-        batch = max(len(a), len(b), 2) - 2
         shape = op.shape[: len(op.shape) - len(rows) - len(columns)]
-        assert len(shape) == batch
         return broadcast(op, [a[:-2], b[:-2]], shape) + rows + columns
     return rows + columns
 
@@ -126,7 +130,7 @@ def outer(op) -> Labels:
 def einsum(op) -> Labels:
     equation = op.params["equation"].replace(" ", "")
     if "..." in equation or "->" not in equation:
-        raise LookupError
+        raise Unknown
     left, right = equation.split("->")
     letters: dict[str, Label] = {}
     for term, state in zip(left.split(","), op.inputs, strict=True):
@@ -200,7 +204,7 @@ def reshape(op) -> Labels:
         return reshaped(op, x, list(op.labels(op.inputs[1])))
     shape = op.params.get("shape", ())
     if len(shape) == 1 and not isinstance(shape[0], int):  # view(dtype)
-        raise LookupError
+        raise Unknown
     return reshaped(
         op, x, [None if size < 0 else op.size("shape", i, size) for i, size in enumerate(shape)]
     )
@@ -397,7 +401,7 @@ def arange(op) -> Labels:
     bounds = op.params.get("bounds", ())
     if len(bounds) == 1 or (len(bounds) == 2 and bounds[0] == 0):
         return [op.size("bounds", len(bounds) - 1, bounds[-1])]
-    raise LookupError
+    raise Unknown
 
 
 @rule("index_select")
@@ -448,12 +452,12 @@ def _looked_up(op, labels: Labels, index: tuple) -> Labels:
     """Index with one integer tensor in front: its axes take the place of the axis it picks from."""
     first = index[0]
     if len(index) != 1 or not isinstance(first, State) or first.dtype in ("bool", "uint8"):
-        raise LookupError
+        raise Unknown
     return [*op.labels(first), *labels[1:]]
 
 
 @rule("cross_entropy", "mse_loss", "nll_loss", "binary_cross_entropy_with_logits", "l1_loss")
 def loss(op) -> Labels:
     if op.shape:
-        raise LookupError
+        raise Unknown
     return []
