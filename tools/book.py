@@ -15,6 +15,7 @@ import shutil
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 from environment import ROOT, lock
 from notebooks import RUN_ENV
@@ -23,7 +24,7 @@ BUILD = ROOT / "_build"
 HTML = BUILD / "html"
 PAGES_READ = BUILD / ".doctrees"
 LOOK = BUILD / "look.sha256"
-COMMAND = ("-m", "jupyter_book", "build", ".", "-W", "-n", "--keep-going")
+COMMAND = ("build", ".", "-W", "-n", "--keep-going")
 
 
 def look() -> str:
@@ -42,8 +43,9 @@ def build() -> int:
     if not LOOK.exists() or LOOK.read_text() != now:
         shutil.rmtree(PAGES_READ, ignore_errors=True)
     environment = os.environ | RUN_ENV | {"PYTHONUNBUFFERED": "1"}
+    builder = Path(sys.executable).parent / "jupyter-book"
     code = subprocess.run(
-        [sys.executable, *COMMAND], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL
+        [builder, *COMMAND], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL
     ).returncode
     if code:
         # A page that was read with a warning would pass in silence the next time.
