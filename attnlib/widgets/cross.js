@@ -1,7 +1,7 @@
 /* A product drawn as a cross: the left operand below on the left, the right operand above on the right, the result where
    row and column meet; the contracted dim bends from one to the other. */
 
-import { clamp, code, number, range, say } from './kit.js';
+import { code, number, range, say } from './kit.js';
 import { unit } from './scene.js';
 import { axisRole, dimName, dimSize, rank, roleOf, sheet, shown } from './trace.js';
 
@@ -13,8 +13,8 @@ const LEDGER = 10; // up to so many terms it is written out at all
 export function productOf(step) {
   const turned = TURNED.includes(step.op);
   if (!turned && !MATMUL.includes(step.op)) return null;
-  const [left, right, bias = null] = step.inputs,
-    [result = null] = step.outputs;
+  const [left, right, bias = null] = step.inputs;
+  const [result = null] = step.outputs;
   if (!left || !right || rank(left) < (turned ? 1 : 2) || rank(right) < 2) return null;
   if (!result && step.kind !== 'error') return null;
   const inner = [left.shape.at(-1), right.shape.at(turned ? -1 : -2)];
@@ -41,30 +41,29 @@ export function sheetsOf({ left, right, result, turned }, at) {
 /** The terms of one number of the result: [left, right] pairs, or null where the values were not recorded. */
 export function terms(product, at, i, j) {
   const { a, b } = sheetsOf(product, at);
-  if (!product.left.values || !product.right.values || product.inner[0] !== product.inner[1])
+  if (!product.left.values || !product.right.values || product.inner[0] !== product.inner[1]) {
     return null;
+  }
   return range(product.inner[0]).map((d) => [a.value(i, d), b.value(d, j)]);
 }
 
-export const bLabel = (product) =>
-  product.turned ? `${shown(product.right)}ᵀ` : shown(product.right);
+export const bLabel = (product) => (product.turned ? `${shown(product.right)}ᵀ` : shown(product.right));
 
 function drawArcs(scene, product, a, b, d) {
-  const [m, n] = product.inner,
-    fits = m === n,
-    roles = product.dims.map((label) => axisRole(scene.trace, label));
-  const clear = 14,
-    coarse = a.block || b.block || Math.max(m, n) > 12;
+  const [m, n] = product.inner;
+  const fits = m === n;
+  const roles = product.dims.map((label) => axisRole(scene.trace, label));
+  const clear = 14;
+  const coarse = a.block || b.block || Math.max(m, n) > 12;
   const spots = coarse ? [0.5 / 3, 0.5, 2.5 / 3] : null;
   range(coarse ? 3 : Math.max(m, n)).forEach((k) => {
-    const x1 = a.x + (coarse ? spots[k] * m : k + 0.5) * a.w,
-      y1 = a.y - clear;
-    const x2 = b.x - clear,
-      y2 = b.y + (coarse ? spots[k] * n : k + 0.5) * b.h,
-      rx = x2 - x1,
-      ry = y1 - y2;
-    const on = (t) =>
-      [x2 - rx * Math.cos(t), y1 - ry * Math.sin(t)].map((v) => v.toFixed(1)).join(' ');
+    const x1 = a.x + (coarse ? spots[k] * m : k + 0.5) * a.w;
+    const y1 = a.y - clear;
+    const x2 = b.x - clear;
+    const y2 = b.y + (coarse ? spots[k] * n : k + 0.5) * b.h;
+    const rx = x2 - x1;
+    const ry = y1 - y2;
+    const on = (t) => [x2 - rx * Math.cos(t), y1 - ry * Math.sin(t)].map((v) => v.toFixed(1)).join(' ');
     if (fits) {
       scene.path(
         `arc.${product.dims[0]}.${k}`,
@@ -75,20 +74,12 @@ function drawArcs(scene, product, a, b, d) {
       return;
     }
     const [hasA, hasB] = coarse ? [true, true] : [k < m, k < n];
-    if (hasA)
-      scene.path(
-        `half.a${k}`,
-        `M${x1} ${y1}A${rx} ${ry} 0 0 1 ${on(hasB ? 0.72 : 0.5)}`,
-        'arc',
-        roles[0],
-      );
-    if (hasB)
-      scene.path(
-        `half.b${k}`,
-        `M${on(hasA ? 0.86 : 1.1)}A${rx} ${ry} 0 0 1 ${x2} ${y2}`,
-        'arc',
-        roles[1],
-      );
+    if (hasA) {
+      scene.path(`half.a${k}`, `M${x1} ${y1}A${rx} ${ry} 0 0 1 ${on(hasB ? 0.72 : 0.5)}`, 'arc', roles[0]);
+    }
+    if (hasB) {
+      scene.path(`half.b${k}`, `M${on(hasA ? 0.86 : 1.1)}A${rx} ${ry} 0 0 1 ${x2} ${y2}`, 'arc', roles[1]);
+    }
     if (hasA !== hasB) {
       const [u, v] = on(hasA ? 0.5 : 1.1)
         .split(' ')
@@ -100,8 +91,8 @@ function drawArcs(scene, product, a, b, d) {
 
 /** @param show which numbers of the result stand there already */
 export function drawCross(scene, product, { i, j, d, show = () => true, arcs = true } = {}) {
-  const { a: left, b: right, c: result } = sheetsOf(product, scene.at),
-    fits = product.inner[0] === product.inner[1];
+  const { a: left, b: right, c: result } = sheetsOf(product, scene.at);
+  const fits = product.inner[0] === product.inner[1];
   const tensors = [product.left, product.right, ...(product.result ? [product.result] : [])];
   const { w, h } = scene.fit(
     left.cols + right.cols,
@@ -111,10 +102,9 @@ export function drawCross(scene, product, { i, j, d, show = () => true, arcs = t
     tensors,
   );
   const [cw, rh] = [unit(w, right.cols), unit(h, left.rows)];
-  const bx = scene.left + left.cols * w + scene.gap,
-    ay = scene.top + right.rows * h + scene.rise;
-  const square =
-    result && result.rowDim === result.colDim && roleOf(scene.trace, result.rowDim) === 'S';
+  const bx = scene.left + left.cols * w + scene.gap;
+  const ay = scene.top + right.rows * h + scene.rise;
+  const square = result && result.rowDim === result.colDim && roleOf(scene.trace, result.rowDim) === 'S';
   const near = (own, other) => (other === undefined ? '' : own === other ? 'on' : '');
   const a = scene.grid(left, scene.left, ay, {
     w,
@@ -187,16 +177,16 @@ function ledgerPlace(scene, { b, c }, cols) {
 export function drawSum(scene, product, places, i, j, d) {
   const pairs = terms(product, scene.at, i, j);
   if (!pairs || pairs.length > LEDGER) return;
-  const result = sheetsOf(product, scene.at).c.value(i, j),
-    bias = product.bias && product.bias.values ? product.bias.values[j] : 0;
+  const result = sheetsOf(product, scene.at).c.value(i, j);
+  const bias = product.bias && product.bias.values ? product.bias.values[j] : 0;
   const now = (k) => d === undefined || k <= d;
   let sum = 0;
   const sums = pairs.map(([x, y], k) => {
     sum += x * y;
     return k === pairs.length - 1 ? result - bias : sum;
   });
-  const { x, y, w } = ledgerPlace(scene, places, pairs.length),
-    last = pairs.length - 1;
+  const { x, y, w } = ledgerPlace(scene, places, pairs.length);
+  const last = pairs.length - 1;
   const bottom = scene.ledger(
     'ledger',
     x,
@@ -237,8 +227,9 @@ export function drawSum(scene, product, places, i, j, d) {
 
 export function drawMix(scene, product, places, i) {
   const { a, b, c } = sheetsOf(product, scene.at);
-  if (!product.left.values || !product.right.values || a.cols > LEDGER || b.cols > 2 * LEDGER)
+  if (!product.left.values || !product.right.values || a.cols > LEDGER || b.cols > 2 * LEDGER) {
     return;
+  }
   const rows = range(a.cols).map((k) => ({
     label: `${number(a.value(i, k))} × ${shown(product.right)}[${k}]`,
     kind: a.value(i, k) ? 'ink' : '',

@@ -13,10 +13,7 @@ const MARKS = {
       rect.setAttribute('height', mark.h);
       rect.style.setProperty('--fill', mark.fill);
       const pattern = /\b(masked|nan)\b/.exec(mark.kind);
-      rect.setAttribute(
-        'fill',
-        pattern && !/\bghost\b/.test(mark.kind) ? `url(#${pattern[1]})` : '',
-      );
+      rect.setAttribute('fill', pattern && !/\bghost\b/.test(mark.kind) ? `url(#${pattern[1]})` : '');
       text.setAttribute('x', mark.w / 2);
       text.setAttribute('y', mark.h / 2 + 4.5);
       text.setAttribute('font-size', mark.size);
@@ -29,8 +26,8 @@ const MARKS = {
     make: () => shape('g'),
     set(node, mark) {
       const segments = range(mark.n).map((i) => {
-        const at = mark.upright ? mark.n - 1 - i : i,
-          [open, shut] = [i ? mark.gap : 0, i < mark.n - 1 ? mark.gap : 0];
+        const at = mark.upright ? mark.n - 1 - i : i;
+        const [open, shut] = [i ? mark.gap : 0, i < mark.n - 1 ? mark.gap : 0];
         return shape('line', {
           x1: i * mark.step + Math.min(1.5, mark.step / 6) + open,
           x2: (i + 1) * mark.step - Math.min(1.5, mark.step / 6) - shut,
@@ -38,13 +35,14 @@ const MARKS = {
         });
       });
       node.replaceChildren(...segments);
-      if (mark.parts.length)
+      if (mark.parts.length) {
         node.append(
           writeShape(
             shape('text', { x: (mark.n * mark.step) / 2, y: mark.under ? 18 : -8 - mark.away }),
             mark.parts,
           ),
         );
+      }
       return `axis ${mark.role || ''}${mark.sum ? ' sum' : ''}`;
     },
   },
@@ -101,8 +99,8 @@ export function drawing() {
     ),
     ...Object.values(layers),
   );
-  const nodes = new Map(),
-    refs = new WeakMap();
+  const nodes = new Map();
+  const refs = new WeakMap();
   function patch({ marks, width, height, narrow }) {
     const seen = new Set();
     for (const mark of marks) {
@@ -115,8 +113,9 @@ export function drawing() {
       }
       seen.add(mark.key);
       node.setAttribute('class', `mark ${how.set(node, mark)}`.trim());
-      if (mark.x !== undefined)
+      if (mark.x !== undefined) {
         node.style.transform = `translate(${mark.x}px, ${mark.y}px)${mark.type === 'axis' ? ` rotate(${mark.upright ? -90 : 0}deg)` : ''}`;
+      }
       if (mark.ref) {
         refs.set(node, mark);
         node.dataset.cell = `${mark.ref.tensor.name}[${mark.ref.index}]`;

@@ -14,10 +14,10 @@ export function flow(scene, items, top = scene.top + 20) {
     views.map((view) => view.tensor),
   );
   const apart = scene.narrow ? 76 : 110;
-  let x = scene.left,
-    y = top,
-    deep = top,
-    sign = null;
+  let x = scene.left;
+  let y = top;
+  let deep = top;
+  let sign = null;
   const places = [];
   items.forEach((item) => {
     if (!item.view) {
@@ -28,15 +28,14 @@ export function flow(scene, items, top = scene.top + 20) {
     if (!first && x + item.view.cols * w > scene.width - 10) {
       [x, y] = [scene.left, deep + (scene.narrow ? 66 : 84)];
     }
-    if (sign)
+    if (sign) {
       drawSign(
         scene,
         places.length,
         sign,
-        x === scene.left
-          ? [4, y - 32]
-          : [x - (scene.narrow ? 50 : 66), y + (item.view.rows * h) / 2 + 6],
+        x === scene.left ? [4, y - 32] : [x - (scene.narrow ? 50 : 66), y + (item.view.rows * h) / 2 + 6],
       );
+    }
     sign = null;
     const place = scene.grid(item.view, x, y, {
       w: unit(w, item.view.cols),
@@ -45,10 +44,7 @@ export function flow(scene, items, top = scene.top + 20) {
       ...item,
     });
     places.push(place);
-    [x, deep] = [
-      place.right + place.depth + apart - place.depth,
-      Math.max(deep, place.bottom + place.depth),
-    ];
+    [x, deep] = [place.right + place.depth + apart - place.depth, Math.max(deep, place.bottom + place.depth)];
   });
   return Object.assign(places, { bottom: deep });
 }

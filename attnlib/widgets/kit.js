@@ -55,9 +55,7 @@ export function number(value, digits = 2) {
 /** The fewest decimals, two at most, that write all of `values` exactly. */
 export function decimals(values) {
   const finite = values.filter((value) => typeof value === 'number' && Number.isFinite(value));
-  return (
-    [0, 1].find((n) => finite.every((value) => Math.abs(value - value.toFixed(n)) < 1e-9)) ?? 2
-  );
+  return [0, 1].find((n) => finite.every((value) => Math.abs(value - value.toFixed(n)) < 1e-9)) ?? 2;
 }
 
 /** 1234567 as "1,234,567". */
@@ -88,11 +86,7 @@ export function write(node, parts, make = element) {
     ...parts.map((part) => {
       if (part.kind === '') return document.createTextNode(part.text);
       const name = part.kind === 'code' && tag === 'span' ? 'code' : tag;
-      return make(
-        name,
-        { class: part.kind === 'dim' ? roleClass(part.role) : part.kind },
-        part.text,
-      );
+      return make(name, { class: part.kind === 'dim' ? roleClass(part.role) : part.kind }, part.text);
     }),
   );
   return node;

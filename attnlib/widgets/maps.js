@@ -12,13 +12,14 @@ const name = (tensor) => code(shown(tensor));
 // ---------- inputs
 
 function countWords(trace, tensor) {
-  const n = rank(tensor),
-    of = (axis) => dimSize(trace, tensor.dims[axis], tensor.shape[axis]);
+  const n = rank(tensor);
+  const of = (axis) => dimSize(trace, tensor.dims[axis], tensor.shape[axis]);
   if (n === 0) return say`${name(tensor)} is a single number.`;
   if (n === 1) return say`${name(tensor)} is one row of ${of(0)} numbers.`;
   const rows = say`${of(n - 2)} ${tensor.shape[n - 2] === 1 ? 'row' : 'rows'} of ${of(n - 1)} numbers each`;
-  if (tensor.shape.slice(0, -2).every((size) => size === 1))
+  if (tensor.shape.slice(0, -2).every((size) => size === 1)) {
     return say`${name(tensor)} is ${rows}${n > 2 ? ', on a single sheet' : ''}.`;
+  }
   const lead = list(tensor.shape.slice(0, -2).map((_, axis) => of(axis)));
   return say`${name(tensor)} is a stack of ${lead} sheets; on each, ${rows}.`;
 }
@@ -41,9 +42,9 @@ function drawSpread(scene, key, view, y, label, reach, ring) {
   const values = range(view.rows)
     .flatMap((i) => range(view.cols).map((j) => view.value(i, j)))
     .filter((v) => typeof v === 'number' && Number.isFinite(v));
-  const x = scene.left,
-    width = scene.narrow ? scene.width - 40 : 396,
-    at = (v) => x + width / 2 + (v * width) / (2 * reach);
+  const x = scene.left;
+  const width = scene.narrow ? scene.width - 40 : 396;
+  const at = (v) => x + width / 2 + (v * width) / (2 * reach);
   const marks = [-reach, -reach / 2, 0, reach / 2, reach];
   scene.path(
     `${key}.line`,
@@ -53,46 +54,34 @@ function drawSpread(scene, key, view, y, label, reach, ring) {
   marks.forEach((m, n) =>
     scene.text(`${key}.mark${n}`, at(m), y + 20, number(m, Number.isInteger(m) ? 0 : 1), 'middle'),
   );
-  values.forEach((v, n) =>
-    scene.box(`${key}.dot${n}`, at(v) - 5, y - 14, 10, 10, ring ? 'dot ring' : 'dot'),
-  );
+  values.forEach((v, n) => scene.box(`${key}.dot${n}`, at(v) - 5, y - 14, 10, 10, ring ? 'dot ring' : 'dot'));
   scene.text(`${key}.label`, x, y - 24, label);
 }
 
 function drawScale(scene, step, sign, done) {
-  const [input] = step.inputs,
-    [output] = step.outputs,
-    view = sheet(input, scene.at);
-  const places = flow(scene, [
-    front(scene, input),
-    { sign },
-    front(scene, output, done ? {} : hidden),
-  ]);
+  const [input] = step.inputs;
+  const [output] = step.outputs;
+  const view = sheet(input, scene.at);
+  const places = flow(scene, [front(scene, input), { sign }, front(scene, output, done ? {} : hidden)]);
   if (!input.values || !output.values || view.rows * view.cols > 48) return;
   const finite = range(view.rows)
     .flatMap((i) => range(view.cols).map((j) => Math.abs(Number(view.value(i, j)))))
     .filter(Number.isFinite);
-  const reach = Math.max(1, Math.ceil(Math.max(0, ...finite))),
-    low = places.bottom + 66;
+  const reach = Math.max(1, Math.ceil(Math.max(0, ...finite)));
+  const low = places.bottom + 66;
   drawSpread(scene, 'before', view, low, say`the numbers of ${name(input)} on a line`, reach, done);
-  if (done)
-    drawSpread(
-      scene,
-      'after',
-      sheet(output, scene.at),
-      low + 72,
-      say`those of ${name(output)}`,
-      reach,
-    );
+  if (done) {
+    drawSpread(scene, 'after', sheet(output, scene.at), low + 72, say`those of ${name(output)}`, reach);
+  }
 }
 
 function scalePhases(step, trace) {
-  const [input] = step.inputs,
-    size = step.params.head_size,
-    by = step.params.other;
+  const [input] = step.inputs;
+  const size = step.params.head_size;
+  const by = step.params.other;
   const heads = step.op === 'scale_scores' && typeof size === 'number';
-  const root = heads ? Math.sqrt(size) : by,
-    H = dim('H', 'H');
+  const root = heads ? Math.sqrt(size) : by;
+  const H = dim('H', 'H');
   const short = number(root, Number.isInteger(root) ? 0 : 2);
   const sign = heads ? [say`÷ √${H}`, say`= ${short}`] : say`${SIGNS[step.op] || step.op} ${short}`;
   const why = heads
@@ -122,8 +111,7 @@ const SAYS = {
     say`The numbers along ${axisAt(trace, step)} are averaged; that axis is ${rank(step.outputs[0]) === rank(step.inputs[0]) ? 'now 1 long' : 'gone'}.`,
   layer_norm: (step, trace) =>
     say`Each row is shifted to mean 0 and divided by its own spread along ${dimName(trace, step.inputs[0].dims.at(-1))}; the shape stays.`,
-  embedding: (step) =>
-    say`Each id picks its row of the table: ${name(step.outputs[0])} holds one row an id.`,
+  embedding: (step) => say`Each id picks its row of the table: ${name(step.outputs[0])} holds one row an id.`,
   dropout: () =>
     say`In training some numbers are set to 0 and the others made larger to keep the mean; the shape stays.`,
   scaled_dot_product_attention: () =>
@@ -133,8 +121,8 @@ const SAYS = {
 };
 
 function axisAt(trace, step) {
-  const [input] = step.inputs,
-    axis = step.params.dim;
+  const [input] = step.inputs;
+  const axis = step.params.dim;
   if (!Number.isInteger(axis)) return 'all axes';
   const label = input.dims.at(axis);
   return label === undefined || label === String(input.shape.at(axis))
@@ -144,12 +132,13 @@ function axisAt(trace, step) {
 
 function plainWords(step, trace) {
   if (SAYS[step.op]) return SAYS[step.op](step, trace);
-  if (!step.inputs.length)
+  if (!step.inputs.length) {
     return say`${code(step.op)} makes ${list(step.outputs.map((tensor) => [name(tensor), ' ', ...namedShape(trace, tensor)].map((part) => (part.kind === undefined ? { text: part, kind: '' } : part))))} out of no other tensor.`;
+  }
   const of = list(step.inputs.map((tensor) => [name(tensor)]));
   if (SIGNS[step.op] && step.inputs.length === 2) {
-    const [a, b] = step.inputs,
-      spreads = a.shape.join() !== b.shape.join();
+    const [a, b] = step.inputs;
+    const spreads = a.shape.join() !== b.shape.join();
     return say`${of} meet number by number${spreads ? say`; ${name(rank(a) < rank(b) ? a : b)} ${namedShape(trace, rank(a) < rank(b) ? a : b)} is used again and again along the axes it lacks` : ''}.`;
   }
   return say`${code(step.op)} makes ${list(step.outputs.map((tensor) => [name(tensor)]))} from ${of}.`;
@@ -178,13 +167,14 @@ function plainPhases(step, trace) {
   const sign = SIGNS[step.op] ? say`${SIGNS[step.op]}` : null;
   const before = (scene) => joined(scene, step.inputs, sign);
   const after = (scene, options) => step.outputs.map((tensor) => front(scene, tensor, options));
-  if (!step.inputs.length && !step.outputs.length)
+  if (!step.inputs.length && !step.outputs.length) {
     return [
       {
         say: () => say`${code(step.op)} has no tensor to show.`,
         draw: (scene) => scene.text('nothing', scene.left, scene.top, 'no tensor'),
       },
     ];
+  }
   const draw = (scene, options) =>
     flow(scene, [
       ...before(scene),
@@ -210,10 +200,9 @@ export function mapPhases(step, trace) {
   if (step.kind === 'error') return errorPhases(step);
   if (step.kind === 'input' && step.outputs.length) return inputPhases(step, trace);
   const one = step.inputs.length === 1 && step.outputs.length === 1;
-  if (SIGNS[step.op] && one && typeof step.params.other === 'number')
+  if (SIGNS[step.op] && one && typeof step.params.other === 'number') {
     return scalePhases(step, trace);
+  }
   if (step.op === 'scale_scores' && !one) return plainPhases(step, trace);
-  return (
-    (IS[step.op] && step.outputs.length && IS[step.op](step, trace)) || plainPhases(step, trace)
-  );
+  return (IS[step.op] && step.outputs.length && IS[step.op](step, trace)) || plainPhases(step, trace);
 }

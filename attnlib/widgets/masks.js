@@ -8,8 +8,8 @@ const name = (tensor) => code(shown(tensor));
 const openIn = (view, i) => range(view.cols).filter((j) => view.value(i, j) === true).length;
 
 export function maskPhases(step, trace) {
-  const [mask] = step.outputs,
-    pick = (state) => clamp(state.i, 0, Math.max(0, sheet(mask, state.at).rows - 1));
+  const [mask] = step.outputs;
+  const pick = (state) => clamp(state.i, 0, Math.max(0, sheet(mask, state.at).rows - 1));
   const labels = { row: { word: 'queries' }, col: { word: 'keys' } };
   const draw = (scene, i) => {
     const [place] = flow(
@@ -37,12 +37,12 @@ export function maskPhases(step, trace) {
     phases.push({
       picks: { i: sheet(mask, {}).rows },
       say: (state) => {
-        const view = sheet(mask, state.at),
-          i = pick(state),
-          shared =
-            rank(mask) === 2
-              ? say`; the mask is one ${dimName(trace, mask.dims[0])} × ${dimName(trace, mask.dims[1])} sheet and serves every sequence`
-              : [];
+        const view = sheet(mask, state.at);
+        const i = pick(state);
+        const shared =
+          rank(mask) === 2
+            ? say`; the mask is one ${dimName(trace, mask.dims[0])} × ${dimName(trace, mask.dims[1])} sheet and serves every sequence`
+            : [];
         return say`Row ${i} may look at ${openIn(view, i)} of ${view.cols} keys${shared}.`;
       },
       draw: (scene, state) => draw(scene, pick(state)),
@@ -52,13 +52,13 @@ export function maskPhases(step, trace) {
 }
 
 export function maskedPhases(step) {
-  const where = step.inputs.findIndex((tensor) => tensor.dtype === 'bool'),
-    mask = step.inputs[where],
-    output = step.outputs[0];
+  const where = step.inputs.findIndex((tensor) => tensor.dtype === 'bool');
+  const mask = step.inputs[where];
+  const output = step.outputs[0];
   const scores = step.inputs.find((tensor, n) => n !== where);
   if (!mask || !scores) return null;
-  const closes = step.op === 'masked_fill',
-    value = closes ? step.params.value : step.op === 'mask_scores' ? -Infinity : undefined;
+  const closes = step.op === 'masked_fill';
+  const value = closes ? step.params.value : step.op === 'mask_scores' ? -Infinity : undefined;
   const fill = value === '-inf' ? -Infinity : value;
   const draw = (scene, done) => {
     const square =

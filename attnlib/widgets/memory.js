@@ -20,27 +20,26 @@ const ravel = (index, sizes) => index.reduce((sum, i, axis) => sum * sizes[axis]
 
 /** The strip: addresses in order, each with its value. `order` lists the origin of every number, for a copy. */
 function drawStrip(scene, step, y, { order, on, label, heads }) {
-  const [input] = step.inputs,
-    w0 = scene.width - 4;
+  const [input] = step.inputs;
+  const w0 = scene.width - 4;
   const known = new Map(indices(input.shape).map((index) => [address(input, index), index]));
   const w = Math.max(
     scene.narrow ? 29 : 34,
     Math.min(scene.cellWidth, Math.floor(w0 / Math.min(order.length, 24))),
   );
-  const per = Math.min(order.length, Math.max(1, Math.floor(w0 / w))),
-    line = scene.line + 46;
+  const per = Math.min(order.length, Math.max(1, Math.floor(w0 / w)));
+  const line = scene.line + 46;
   const x =
-    per * w + scene.left < scene.width - 150 ||
-    (per === order.length && per * w + scene.left <= scene.width)
+    per * w + scene.left < scene.width - 150 || (per === order.length && per * w + scene.left <= scene.width)
       ? scene.left
       : 2;
   const spot = (n) => ({ x: x + (n % per) * w, y: y + Math.floor(n / per) * line });
-  const values = input.values,
-    start = Math.min(...order);
+  const values = input.values;
+  const start = Math.min(...order);
   scene.text('memory.label', x, y - 42, label);
   order.forEach((from, n) => {
-    const at = spot(n),
-      index = known.get(from);
+    const at = spot(n);
+    const index = known.get(from);
     const value = index && values ? values[ravel(index, input.shape)] : null;
     scene.cell(`memory.${input.storage}@${from}`, at.x, at.y, value, {
       w,
@@ -50,7 +49,7 @@ function drawStrip(scene, step, y, { order, on, label, heads }) {
       kind: on ? (on.includes(from) ? 'on' : 'off') : '',
       ref: index && { tensor: input, index },
     });
-    if (order.length <= 24 ? w >= 30 || n % 2 === 0 : n % 4 === 0)
+    if (order.length <= 24 ? w >= 30 || n % 2 === 0 : n % 4 === 0) {
       scene.text(
         `memory.at${n}`,
         at.x + w / 2,
@@ -58,6 +57,7 @@ function drawStrip(scene, step, y, { order, on, label, heads }) {
         String(label.copy ? n : start + n),
         'middle',
       );
+    }
   });
   return { spot, w, x, per, bottom: spot(order.length - 1).y + scene.line + 20, end: x + per * w };
 }
@@ -66,34 +66,24 @@ function drawStrip(scene, step, y, { order, on, label, heads }) {
 function drawHop(scene, key, strip, from, to, label, above, stride) {
   const [a, b] = [strip.spot(from), strip.spot(to)];
   if (a.y !== b.y) return;
-  const [x1, x2] = [a.x + strip.w / 2, b.x + strip.w / 2],
-    y = above ? a.y - 3 : a.y + scene.line + 20,
-    r = Math.abs(x2 - x1) / 2;
-  const role = axisRole(scene.trace, label),
-    tip = above ? '-5 -5m5 5l3 -7' : '-5 5m5 -5l3 7';
-  scene.path(
-    key,
-    `M${x1} ${y}A${r} ${Math.min(r, 26)} 0 0 ${above ? 1 : 0} ${x2} ${y}l${tip}`,
-    'hop',
-    role,
-  );
-  if (stride !== undefined)
-    scene.text(
-      `${key}.stride`,
-      x2 + 10,
-      above ? a.y - 12 : y + 14,
-      [dim(`step ${stride}`, role)],
-      'strong',
-    );
+  const [x1, x2] = [a.x + strip.w / 2, b.x + strip.w / 2];
+  const y = above ? a.y - 3 : a.y + scene.line + 20;
+  const r = Math.abs(x2 - x1) / 2;
+  const role = axisRole(scene.trace, label);
+  const tip = above ? '-5 -5m5 5l3 -7' : '-5 5m5 -5l3 7';
+  scene.path(key, `M${x1} ${y}A${r} ${Math.min(r, 26)} 0 0 ${above ? 1 : 0} ${x2} ${y}l${tip}`, 'hop', role);
+  if (stride !== undefined) {
+    scene.text(`${key}.stride`, x2 + 10, above ? a.y - 12 : y + 14, [dim(`step ${stride}`, role)], 'strong');
+  }
 }
 
 function drawHops(scene, step, strip, start, tensor, walk) {
   const n = rank(tensor);
   if (n < 2 || tensor.shape.length < 2) return;
-  const [row, col] = [tensor.strides[n - 2], tensor.strides[n - 1]],
-    size = (axis) => tensor.shape[axis];
+  const [row, col] = [tensor.strides[n - 2], tensor.strides[n - 1]];
+  const size = (axis) => tensor.shape[axis];
   if (walk) {
-    for (const j of range(Math.min(size(n - 1) - 1, 5)))
+    for (const j of range(Math.min(size(n - 1) - 1, 5))) {
       drawHop(
         scene,
         `hop.${tensor.dims[n - 1]}.${j}`,
@@ -104,10 +94,11 @@ function drawHops(scene, step, strip, start, tensor, walk) {
         true,
         j === Math.min(size(n - 1) - 1, 5) - 1 ? col : undefined,
       );
+    }
     return;
   }
   const [far, near] = row >= col ? [n - 2, n - 1] : [n - 1, n - 2];
-  if (size(far) > 1)
+  if (size(far) > 1) {
     drawHop(
       scene,
       `hop.${tensor.dims[far]}.0`,
@@ -118,7 +109,8 @@ function drawHops(scene, step, strip, start, tensor, walk) {
       true,
       tensor.strides[far],
     );
-  if (size(near) > 1)
+  }
+  if (size(near) > 1) {
     drawHop(
       scene,
       `hop.${tensor.dims[near]}.near`,
@@ -129,18 +121,19 @@ function drawHops(scene, step, strip, start, tensor, walk) {
       false,
       tensor.strides[near],
     );
+  }
 }
 
 function drawClaims(scene, strip, order, heads) {
-  const head = order.map((from) => heads.of.get(from)),
-    role = 'heads';
+  const head = order.map((from) => heads.of.get(from));
+  const role = 'heads';
   let from = 0;
   range(order.length + 1)
     .slice(1)
     .forEach((n) => {
       if (n < order.length && head[n] === head[from] && n % strip.per !== 0) return;
-      const [a, b] = [strip.spot(from), strip.spot(n - 1)],
-        right = b.x + strip.w - 3;
+      const [a, b] = [strip.spot(from), strip.spot(n - 1)];
+      const right = b.x + strip.w - 3;
       if (head[from] !== undefined) {
         scene.path(`claim${from}`, `M${a.x + 3} ${a.y - 5}v-5H${right}v5`, 'claim', role);
         scene.text(
@@ -165,29 +158,20 @@ function drawStrides(scene, tensors, x, y, apart) {
       say`${code(shown(tensor))} ${namedShape(scene.trace, tensor)}`,
       '',
     );
-    scene.text(
-      `strides${n}.strides`,
-      tx,
-      ty + 17,
-      say`strides ${namedStrides(scene.trace, tensor)}`,
-      '',
-    );
+    scene.text(`strides${n}.strides`, tx, ty + 17, say`strides ${namedStrides(scene.trace, tensor)}`, '');
   });
 }
 
 export function drawMemory(scene, step, stage, bottom, heads) {
-  const { at } = scene,
-    [input] = step.inputs,
-    [output] = step.outputs,
-    copies = !SHARES.includes(step.kind);
-  const origin = originOf(step, output),
-    tensors = stage === 'before' ? [input] : [input, output];
-  const y = bottom + (scene.narrow ? 84 : 86),
-    inside = cellsOf(scene, input, at, 10, 10).map((index) => address(input, index));
-  const [low, high] = inside.reduce(
-    ([a, b], v) => [Math.min(a, v), Math.max(b, v)],
-    [Infinity, -Infinity],
-  );
+  const { at } = scene;
+  const [input] = step.inputs;
+  const [output] = step.outputs;
+  const copies = !SHARES.includes(step.kind);
+  const origin = originOf(step, output);
+  const tensors = stage === 'before' ? [input] : [input, output];
+  const y = bottom + (scene.narrow ? 84 : 86);
+  const inside = cellsOf(scene, input, at, 10, 10).map((index) => address(input, index));
+  const [low, high] = inside.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
   if (!input.values || high - low + 1 > STRIP || !inside.length) {
     drawStrides(scene, tensors, scene.left, bottom + 62, scene.wide);
     return;
@@ -208,14 +192,9 @@ export function drawMemory(scene, step, stage, bottom, heads) {
       : undefined;
   const strip = drawStrip(scene, step, y, { order, on: walk, label, heads });
   if (heads && stage !== 'before') drawClaims(scene, strip, order, heads);
-  else if (!heads && !moved)
+  else if (!heads && !moved) {
     drawHops(scene, step, strip, low, stage === 'walk' ? output : input, stage === 'walk');
+  }
   const beside = strip.end + 36 < scene.width - 150;
-  drawStrides(
-    scene,
-    tensors,
-    beside ? strip.end + 36 : strip.x,
-    beside ? y + 4 : strip.bottom + 40,
-    !beside,
-  );
+  drawStrides(scene, tensors, beside ? strip.end + 36 : strip.x, beside ? y + 4 : strip.bottom + 40, !beside);
 }

@@ -8,24 +8,23 @@ const BLOCKS = 4; // so many sheets of a 4-D tensor are laid open
 /** Whether a tensor is drawn with three axes at once instead of with one sheet in front. */
 export function isOpen(trace, tensor) {
   const n = rank(tensor);
-  return (
-    n > 3 && tensor.shape[roleOf(trace, tensor.dims[n - 2]) === 'heads' ? n - 2 : n - 3] <= BLOCKS
-  );
+  return n > 3 && tensor.shape[roleOf(trace, tensor.dims[n - 2]) === 'heads' ? n - 2 : n - 3] <= BLOCKS;
 }
 
 /** The sheets of a tensor and where they stand: [{ view, x, y }], with the axis that runs over them. */
 export function open(scene, tensor, at, w, h) {
-  const n = rank(tensor),
-    over = n - 3;
-  if (!isOpen(scene.trace, tensor))
+  const n = rank(tensor);
+  const over = n - 3;
+  if (!isOpen(scene.trace, tensor)) {
     return { sheets: [{ view: sheet(tensor, at), x: 0, y: 0 }], over: null };
-  const lead = chosen(tensor, at, 3),
-    base = [...lead, 0, 0, 0];
+  }
+  const lead = chosen(tensor, at, 3);
+  const base = [...lead, 0, 0, 0];
   const stack = lead
     .map((i, axis) => ({ label: tensor.dims[axis], size: tensor.shape[axis], at: i }))
     .filter((axis) => axis.size > 1);
-  const inside = roleOf(scene.trace, tensor.dims[n - 2]) === 'heads',
-    axis = inside ? n - 2 : over;
+  const inside = roleOf(scene.trace, tensor.dims[n - 2]) === 'heads';
+  const axis = inside ? n - 2 : over;
   const sheets = range(tensor.shape[axis]).map((i) => ({
     view: sheetAlong(
       tensor,
@@ -41,14 +40,15 @@ export function open(scene, tensor, at, w, h) {
 }
 
 export function extent(scene, tensor, at, w, h) {
-  const { sheets } = open(scene, tensor, at, w, h),
-    last = sheets.at(-1);
+  const { sheets } = open(scene, tensor, at, w, h);
+  const last = sheets.at(-1);
   return { width: last.x + last.view.cols * w, height: last.y + last.view.rows * h };
 }
 
 export function drawOpen(scene, tensor, at, x, y, options) {
-  const { w, h, id = tensor.storage, name = shown(tensor) } = options,
-    { sheets, over, inside } = open(scene, tensor, at, w, h);
+  const { w, h, id = tensor.storage } = options;
+  const { sheets, over, inside } = open(scene, tensor, at, w, h);
+  const byIndex = (view, read) => read && ((i, j) => read(view.index(i, j)));
   const places = sheets.map(({ view, x: dx, y: dy }, n) =>
     scene.grid(view, x + dx, y + dy, {
       ...options,
@@ -56,52 +56,35 @@ export function drawOpen(scene, tensor, at, x, y, options) {
       name: false,
       words: over === null || (inside && n === 0),
       row: { bare: inside && n > 0 },
-      lit: options.lit || {},
-      kind: options.kind && ((i, j) => options.kind(view.index(i, j))),
-      fill: options.fill && ((i, j) => options.fill(view.index(i, j))),
+      key: byIndex(view, options.key),
+      kind: byIndex(view, options.kind),
+      fill: byIndex(view, options.fill),
     }),
   );
-  const [first, last] = [places[0], places.at(-1)];
-  if (over !== null) {
-    const size = tensor.shape[over],
-      label = tensor.dims[over];
-    if (inside)
-      scene.axis(
-        `${id}.axis.${label}`,
-        label,
-        x,
-        y - (scene.narrow ? 36 : 44),
-        size,
-        (last.right - x) / size,
-      );
-    else
-      scene.axis(
-        `${id}.axis.${label}`,
-        label,
-        x - (scene.narrow ? 33 : 44),
-        last.bottom,
-        size,
-        (last.bottom - y) / size,
-        { upright: true, gap: 10 },
-      );
-  }
-  const lift = (over !== null && inside ? 36 : 0) + (scene.narrow ? 32 : 40);
+  const first = places[0];
+  if (over !== null) drawOver(scene, id, tensor, over, inside, first, places.at(-1));
   scene.title(
     id,
     sheets[0].view,
-    { ...first, y: y - lift + (scene.narrow ? 32 : 40), depth: first.depth },
-    { name, kind: options.nameKind || '' },
+    { ...first, y: over !== null && inside ? y - 36 : y },
+    { name: shown(tensor) },
   );
-  return {
-    right: last.right + last.depth,
-    bottom: last.bottom + last.depth,
-    x,
-    y,
-    w,
-    h,
-    lift,
-    first,
-  };
+  return first;
+}
+
+/** The axis that runs over the sheets: above them where they stand side by side, else to their left. */
+function drawOver(scene, id, tensor, axis, inside, first, last) {
+  const [label, size] = [tensor.dims[axis], tensor.shape[axis]];
+  const key = `${id}.axis.${label}`;
+  if (inside) {
+    scene.axis(key, label, first.x, first.y - (scene.narrow ? 36 : 44), size, (last.right - first.x) / size);
+    return;
+  }
+  const step = (last.bottom - first.y) / size;
+  scene.axis(key, label, first.x - (scene.narrow ? 33 : 44), last.bottom, size, step, {
+    upright: true,
+    gap: 10,
+  });
 }
 
 export const cellsOf = (scene, tensor, at, w, h) =>

@@ -23,8 +23,8 @@ const SOURCES = {
   merge_heads:
     ({ inputs: [x] }) =>
     (index) => {
-      const [s, e] = index.slice(-2),
-        H = x.shape.at(-1);
+      const [s, e] = index.slice(-2);
+      const H = x.shape.at(-1);
       return [...index.slice(0, -2), Math.floor(e / H), s, e % H];
     },
 };
@@ -42,10 +42,7 @@ function swap(index, a, b) {
 }
 const ravel = (index, sizes) => index.reduce((sum, i, axis) => sum * sizes[axis] + i, 0);
 const unravel = (n, sizes) =>
-  sizes.reduceRight(
-    ([index, rest], size) => [[rest % size, ...index], Math.floor(rest / size)],
-    [[], n],
-  )[0];
+  sizes.reduceRight(([index, rest], size) => [[rest % size, ...index], Math.floor(rest / size)], [[], n])[0];
 
 /** For every output of the row: index -> address in the input's memory it came from, or null. */
 export function originOf(step, output) {
@@ -68,16 +65,15 @@ export function headsOf(step, trace, at) {
     (tensor) => tensor.dims.some((label) => roleOf(trace, label) === 'heads') && rank(tensor) > 2,
   );
   if (!owner) return null;
-  const axis = owner.dims.findIndex((label) => roleOf(trace, label) === 'heads'),
-    heads = owner.shape[axis];
-  const origin = step.outputs.includes(owner)
-    ? originOf(step, owner)
-    : (index) => address(owner, index);
+  const axis = owner.dims.findIndex((label) => roleOf(trace, label) === 'heads');
+  const heads = owner.shape[axis];
+  const origin = step.outputs.includes(owner) ? originOf(step, owner) : (index) => address(owner, index);
   if (!origin || heads < 2 || heads > 8) return null;
-  const found = new Map(),
-    lead = chosen(owner, at, 3);
-  for (const index of indices(owner.shape.slice(-3)))
+  const found = new Map();
+  const lead = chosen(owner, at, 3);
+  for (const index of indices(owner.shape.slice(-3))) {
     found.set(origin([...lead, ...index]), [...lead, ...index][axis]);
+  }
   return { of: found, fill: (place) => headTint(found.get(place), heads) };
 }
 const headTint = (head, heads) =>

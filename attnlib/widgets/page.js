@@ -7,8 +7,8 @@ const mounted = new Map();
 /** Mount one `.attn-player`; the table stays in the page for print and for those who come without scripts. */
 export function mount(place) {
   if (mounted.has(place)) return;
-  const state = place.querySelector('script[type="application/json"]'),
-    table = place.querySelector('.attn-fallback');
+  const state = place.querySelector('script[type="application/json"]');
+  const table = place.querySelector('.attn-fallback');
   if (!state) return;
   let trace = null;
   try {

@@ -41,10 +41,8 @@ export const icon = (name) =>
     { width: 16, height: 16, viewBox: '0 0 16 16', 'aria-hidden': 'true' },
     shape('path', { d: ICONS[name], fill: 'currentColor' }),
   );
-const button = (attributes, ...children) =>
-  element('button', { type: 'button', ...attributes }, ...children);
-const shapeOf = (trace, tensor) =>
-  write(element('span', { class: 'shape' }), namedShape(trace, tensor));
+const button = (attributes, ...children) => element('button', { type: 'button', ...attributes }, ...children);
+const shapeOf = (trace, tensor) => write(element('span', { class: 'shape' }), namedShape(trace, tensor));
 
 function stepItem(trace, step, n) {
   const [output] = step.outputs;
@@ -116,12 +114,7 @@ export function skeleton(trace, id, title) {
   );
   part.stage.append(part.drawing.root);
   part.speed.value = '1';
-  const words = element(
-    'div',
-    { class: 'words', 'aria-live': 'polite' },
-    part.caption,
-    part.reading,
-  );
+  const words = element('div', { class: 'words', 'aria-live': 'polite' }, part.caption, part.reading);
   const bar = element(
     'div',
     { class: 'bar', role: 'group', 'aria-label': 'Playback' },
@@ -163,18 +156,17 @@ export function fill(part, trace, { starts, total }) {
   );
   part.steps.replaceChildren(...trace.steps.map((step, n) => stepItem(trace, step, n)));
   part.scrub.max = total;
-  if (starts.length <= 60)
+  if (starts.length <= 60) {
     part.ticks.replaceChildren(
-      ...starts.map((start) =>
-        element('i', { style: `left:${(100 * start) / Math.max(1, total - 1)}%` }),
-      ),
+      ...starts.map((start) => element('i', { style: `left:${(100 * start) / Math.max(1, total - 1)}%` })),
     );
+  }
 }
 
 /** Every number of a tensor, one table a sheet; where there are too many, or none were recorded, the shape in words. */
 export function tablesOf(trace, tensor) {
-  const lead = indices(tensor.shape.slice(0, -2)),
-    head = element('p', {});
+  const lead = indices(tensor.shape.slice(0, -2));
+  const head = element('p', {});
   write(
     head,
     say`${code(shown(tensor))} ${namedShape(trace, tensor)} = ${sizedShape(tensor)}${tensor.values ? '' : ', numbers not recorded'}`,
@@ -183,11 +175,10 @@ export function tablesOf(trace, tensor) {
   return [
     head,
     ...lead.map((index) => {
-      const at = Object.fromEntries(index.map((i, axis) => [tensor.dims[axis], i])),
-        view = sheet(tensor, at),
-        words = wordsOf(trace, view);
-      const caption =
-        index.map((i, axis) => `${tensor.dims[axis]} ${i}`).join(', ') || shown(tensor);
+      const at = Object.fromEntries(index.map((i, axis) => [tensor.dims[axis], i]));
+      const view = sheet(tensor, at);
+      const words = wordsOf(trace, view);
+      const caption = index.map((i, axis) => `${tensor.dims[axis]} ${i}`).join(', ') || shown(tensor);
       return element(
         'table',
         {},

@@ -15,18 +15,14 @@ import { viewPhases } from './views.js';
 
 /** @returns {Phase[]} */
 export const phasesOf = (step, trace) =>
-  productPhases(step, trace) ||
-  (step.kind !== 'error' && viewPhases(step, trace)) ||
-  mapPhases(step, trace);
+  productPhases(step, trace) || (step.kind !== 'error' && viewPhases(step, trace)) || mapPhases(step, trace);
 
 /** The whole trace as phases, step by step. */
 export const planOf = (trace) => trace.steps.map((step) => phasesOf(step, trace));
 
 /** The indices of the leading axes as a phase sees them: the reader's choice, or the other sheet where the phase is about that. */
 export function sheetsSeen(phase, state) {
-  return phase.other && state.at[phase.other] === undefined
-    ? { ...state.at, [phase.other]: 1 }
-    : state.at;
+  return phase.other && state.at[phase.other] === undefined ? { ...state.at, [phase.other]: 1 } : state.at;
 }
 
 /** The caption, as parts. */
@@ -37,18 +33,15 @@ export function caption(trace, plan, state) {
 
 /** The marks of one phase, with the size they take. */
 export function sceneOf(trace, plan, state, width) {
-  const phase = plan[state.step][state.phase],
-    seen = { ...state, at: sheetsSeen(phase, state) };
+  const phase = plan[state.step][state.phase];
+  const seen = { ...state, at: sheetsSeen(phase, state) };
   const scene = new Scene(trace, seen.at, width);
   phase.draw(scene, seen);
   const bottom = scene.marks.reduce(
     (low, mark) =>
       Math.max(
         low,
-        (mark.y || 0) +
-          (mark.type === 'axis' && mark.under && !mark.upright ? 24 : 0) +
-          (mark.h || 0) +
-          10,
+        (mark.y || 0) + (mark.type === 'axis' && mark.under && !mark.upright ? 24 : 0) + (mark.h || 0) + 10,
       ),
     0,
   );
@@ -72,17 +65,16 @@ export function placeAt({ starts, total }, place) {
 
 function madeOf(step, tensor, index, at) {
   if (!step.outputs.includes(tensor)) return null;
-  const [i, j] = rank(tensor) > 1 ? index.slice(-2) : [0, index.at(-1)],
-    lead = Object.fromEntries(tensor.dims.slice(0, -2).map((label, axis) => [label, index[axis]]));
+  const [i, j] = rank(tensor) > 1 ? index.slice(-2) : [0, index.at(-1)];
+  const lead = Object.fromEntries(tensor.dims.slice(0, -2).map((label, axis) => [label, index[axis]]));
   if (productOf(step)) return productSum(step, { ...at, ...lead }, i, j);
   const [input] = step.inputs;
   if (!input || !input.values) return null;
-  if (step.op === 'scale_scores' && typeof step.params.head_size === 'number')
+  if (step.op === 'scale_scores' && typeof step.params.head_size === 'number') {
     return `${number(valueAt(input, index))} ÷ √${step.params.head_size}`;
+  }
   if (step.op === 'softmax' || step.op === 'attention_weights') {
-    const row = softmax(
-      range(tensor.shape.at(-1)).map((n) => valueAt(input, [...index.slice(0, -1), n])),
-    );
+    const row = softmax(range(tensor.shape.at(-1)).map((n) => valueAt(input, [...index.slice(0, -1), n])));
     return `exp(${number(valueAt(input, index))} − ${number(row.top)}) ÷ ${number(row.sum)}`;
   }
   return null;
@@ -90,12 +82,10 @@ function madeOf(step, tensor, index, at) {
 
 /** "scores[0, 2, 1] = 1.20812 = 1.89 × 0.51 + …" as parts. */
 export function reading(trace, step, { tensor, index }, at) {
-  const value = valueAt(tensor, index),
-    made = madeOf(step, tensor, index, at);
+  const value = valueAt(tensor, index);
+  const made = madeOf(step, tensor, index, at);
   const exact =
-    typeof value === 'number' && Number.isFinite(value)
-      ? String(value).replace('-', '−')
-      : number(value);
+    typeof value === 'number' && Number.isFinite(value) ? String(value).replace('-', '−') : number(value);
   const where = tensor.dims.map((label, axis) => [
     axisRole(trace, label)
       ? { text: `${label} ${index[axis]}`, kind: 'dim', role: axisRole(trace, label) }

@@ -44,13 +44,13 @@ export function keyMove(key, state, { starts, total }) {
 
 /** The nearest of `spots` that lies in the direction of an arrow key, as an index; -1 when there is none. */
 export function neighbour(spots, from, key) {
-  const axis = key === 'ArrowLeft' || key === 'ArrowRight' ? 'x' : 'y',
-    sign = key === 'ArrowLeft' || key === 'ArrowUp' ? -1 : 1;
-  let best = -1,
-    least = Infinity;
+  const axis = key === 'ArrowLeft' || key === 'ArrowRight' ? 'x' : 'y';
+  const sign = key === 'ArrowLeft' || key === 'ArrowUp' ? -1 : 1;
+  let best = -1;
+  let least = Infinity;
   spots.forEach((spot, n) => {
-    const along = sign * (spot[axis] - from[axis]),
-      across = Math.abs(axis === 'x' ? spot.y - from.y : spot.x - from.x);
+    const along = sign * (spot[axis] - from[axis]);
+    const across = Math.abs(axis === 'x' ? spot.y - from.y : spot.x - from.x);
     if (along > 1 && along + 3 * across < least) [best, least] = [n, along + 3 * across];
   });
   return best;
@@ -59,10 +59,7 @@ export function neighbour(spots, from, key) {
 /** What a line of the trace is warned of, as sentences. */
 export const warningsAt = (trace, step) =>
   trace.warnings
-    .filter(
-      (warning) =>
-        warning.line === step.line && warning.line !== null && warning.code === step.code,
-    )
+    .filter((warning) => warning.line === step.line && warning.line !== null && warning.code === step.code)
     .map((warning) => String(warning.message).slice(0, 400));
 
 // ---------- wiring
@@ -70,8 +67,8 @@ export const warningsAt = (trace, step) =>
 /** Keep the host in the colours of the page: its data-theme, JupyterLab's, or the system's. */
 function followTheme(host, signal) {
   const look = () => {
-    const { theme } = document.documentElement.dataset,
-      lab = document.body && document.body.dataset.jpThemeLight;
+    const { theme } = document.documentElement.dataset;
+    const lab = document.body && document.body.dataset.jpThemeLight;
     host.dataset.scheme =
       theme === 'dark' || theme === 'light'
         ? theme
@@ -83,8 +80,9 @@ function followTheme(host, signal) {
   };
   const watcher = new MutationObserver(look);
   watcher.observe(document.documentElement, { attributes: true, attributeFilter: ['data-theme'] });
-  if (document.body)
+  if (document.body) {
     watcher.observe(document.body, { attributes: true, attributeFilter: ['data-jp-theme-light'] });
+  }
   signal.addEventListener('abort', () => watcher.disconnect());
   look();
 }
@@ -132,8 +130,8 @@ class Player {
   play(on) {
     this.state.playing = on;
     clearTimeout(this.timer);
-    const { play } = this.part.controls,
-      label = `${on ? 'Pause' : 'Play'} (space)`;
+    const { play } = this.part.controls;
+    const label = `${on ? 'Pause' : 'Play'} (space)`;
     play.replaceChildren(icon(on ? 'pause' : 'play'));
     play.title = label;
     play.setAttribute('aria-label', label);
@@ -152,18 +150,17 @@ class Player {
   }
 
   listen() {
-    const { part } = this,
-      on = (node, name, run) => node.addEventListener(name, run, { signal: this.signal });
+    const { part } = this;
+    const on = (node, name, run) => node.addEventListener(name, run, { signal: this.signal });
     const go = {
       first: () => 0,
       back: () => this.here - 1,
       next: () => this.here + 1,
       last: () => this.places.total - 1,
     };
-    for (const [name, control] of Object.entries(part.controls))
-      on(control, 'click', () =>
-        name === 'play' ? this.play(!this.state.playing) : this.go(go[name]()),
-      );
+    for (const [name, control] of Object.entries(part.controls)) {
+      on(control, 'click', () => (name === 'play' ? this.play(!this.state.playing) : this.go(go[name]())));
+    }
     on(part.scrub, 'input', () => this.go(part.scrub.value - 1));
     on(part.speed, 'change', () => {
       this.state.speed = Number(part.speed.value);
@@ -174,9 +171,7 @@ class Player {
       const at = event.target.closest('[data-step]');
       if (at) this.go(this.places.starts[Number(at.dataset.step)]);
     });
-    on(part.picks, 'change', (event) =>
-      this.choose(event.target.dataset.pick, Number(event.target.value)),
-    );
+    on(part.picks, 'change', (event) => this.choose(event.target.dataset.pick, Number(event.target.value)));
     on(part.details, 'toggle', () => this.showTables());
     on(part.root, 'keydown', (event) => this.key(event));
     const cellOf = (event) => {
@@ -198,8 +193,8 @@ class Player {
     });
     on(window, 'hashchange', () => this.follow(location.hash));
     on(document, 'click', (event) => {
-      const link = event.target.closest && event.target.closest('a[href]'),
-        hash = link && link.getAttribute('href');
+      const link = event.target.closest && event.target.closest('a[href]');
+      const hash = link && link.getAttribute('href');
       if (hash && hash.startsWith('#') && hash === location.hash) this.follow(hash);
     });
   }
@@ -222,8 +217,8 @@ class Player {
     const picks = mark.ref.pick;
     if (picks) {
       Object.assign(this.state, picks);
-      const phases = this.plan[this.state.step],
-        first = phases.findIndex((phase) => phase.picks);
+      const phases = this.plan[this.state.step];
+      const first = phases.findIndex((phase) => phase.picks);
       if (!this.phase.picks && first >= 0) this.state.phase = first;
       this.show();
     }
@@ -231,22 +226,20 @@ class Player {
   }
 
   read(mark) {
-    write(
-      this.part.reading,
-      mark && mark.ref ? reading(this.trace, this.step, mark.ref, this.state.at) : [],
-    );
+    write(this.part.reading, mark && mark.ref ? reading(this.trace, this.step, mark.ref, this.state.at) : []);
   }
 
   key(event) {
     if (event.altKey || event.ctrlKey || event.metaKey || event.shiftKey) return;
-    const target = event.target,
-      tag = target.tagName;
+    const target = event.target;
+    const tag = target.tagName;
     if (
       tag === 'SELECT' ||
       tag === 'INPUT' ||
       (target === this.part.tables && event.key.startsWith('Arrow'))
-    )
+    ) {
       return;
+    }
     if (target === this.part.stage && this.walk(event)) return;
     if (event.key === ' ' && tag !== 'BUTTON' && tag !== 'SUMMARY') {
       event.preventDefault();
@@ -265,16 +258,16 @@ class Player {
     if (!cells.length || (event.key !== 'Enter' && !this.cursor)) return false;
     if (event.key === 'Enter') {
       if (this.cursor) this.touch(this.cursor);
-      else
+      else {
         this.cursor =
           cells.find(
-            (mark) =>
-              mark.ref.pick && mark.ref.pick.i === this.state.i && mark.ref.pick.j === this.state.j,
+            (mark) => mark.ref.pick && mark.ref.pick.i === this.state.i && mark.ref.pick.j === this.state.j,
           ) || cells[0];
+      }
     } else if (event.key === 'Escape') this.cursor = null;
-    else if (event.key.startsWith('Arrow'))
+    else if (event.key.startsWith('Arrow')) {
       this.cursor = cells[neighbour(cells, this.cursor, event.key)] || this.cursor;
-    else return false;
+    } else return false;
     event.preventDefault();
     this.part.drawing.point(this.cursor);
     this.read(this.cursor);
@@ -327,8 +320,8 @@ class Player {
 
   /** The stage is as high as its highest scene, so that the controls under it stay where they are. */
   tallest(width) {
-    const steps = this.places.total <= 80 ? range(this.plan.length) : [this.state.step],
-      key = `${width}:${steps.length > 1 ? 'all' : this.state.step}`;
+    const steps = this.places.total <= 80 ? range(this.plan.length) : [this.state.step];
+    const key = `${width}:${steps.length > 1 ? 'all' : this.state.step}`;
     if (!this.heights.has(key)) {
       const heights = steps.flatMap((step) =>
         range(this.plan[step].length).map(
@@ -341,14 +334,16 @@ class Player {
   }
 
   showPicks() {
-    const { trace, state, phase } = this,
-      focused = this.host.shadowRoot && this.host.shadowRoot.activeElement,
-      held = focused && focused.dataset.pick;
+    const { trace, state, phase } = this;
+    const focused = this.host.shadowRoot && this.host.shadowRoot.activeElement;
+    const held = focused && focused.dataset.pick;
     const items = [];
-    if (phase.picks && phase.picks.i > 1)
+    if (phase.picks && phase.picks.i > 1) {
       items.push(picker('i', say`row i`, phase.picks.i, state.i));
-    if (phase.picks && phase.picks.j > 1)
+    }
+    if (phase.picks && phase.picks.j > 1) {
       items.push(picker('j', say`column j`, phase.picks.j, state.j));
+    }
     for (const { label, size } of choices(this.step, phase.kept)) {
       items.push(
         picker(
@@ -360,17 +355,17 @@ class Player {
       );
     }
     this.part.picks.replaceChildren(...items);
-    if (held)
-      for (const select of this.part.picks.querySelectorAll('select'))
+    if (held) {
+      for (const select of this.part.picks.querySelectorAll('select')) {
         if (select.dataset.pick === held) select.focus();
+      }
+    }
   }
 
   showTables() {
     if (!this.part.details.open) return;
     this.part.tables.replaceChildren(
-      ...[...this.step.inputs, ...this.step.outputs].flatMap((tensor) =>
-        tablesOf(this.trace, tensor),
-      ),
+      ...[...this.step.inputs, ...this.step.outputs].flatMap((tensor) => tablesOf(this.trace, tensor)),
     );
   }
 }
@@ -378,15 +373,15 @@ class Player {
 /** Mount a player for a trace (the JSON of Trace.to_dict()) in `host`. Returns the clean-up.
  * @param {{ trace: object, host: Element, id: string, title?: string }} options */
 export function render({ trace: json, host, id, title }) {
-  const ending = new AbortController(),
-    { signal } = ending;
+  const ending = new AbortController();
+  const { signal } = ending;
   const root = host.shadowRoot || host.attachShadow({ mode: 'open' });
   followTheme(host, signal);
   const frame = element('div', { class: 'frame' });
   root.replaceChildren(element('style', {}, STYLE), frame);
   try {
-    const trace = readTrace(json),
-      player = new Player(trace, { id, title: title || trace.title, host, signal });
+    const trace = readTrace(json);
+    const player = new Player(trace, { id, title: title || trace.title, host, signal });
     frame.append(player.part.root);
     const sizes = new ResizeObserver(() => player.draw());
     sizes.observe(player.part.stage);

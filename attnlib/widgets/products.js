@@ -9,8 +9,7 @@ const TERMS = 6; // up to so many terms a sum grows one by one
 // ---------- words
 
 const name = (tensor) => code(shown(tensor));
-const dims = (trace, product) =>
-  product.dims.map((label, n) => dimSize(trace, label, product.inner[n]));
+const dims = (trace, product) => product.dims.map((label, n) => dimSize(trace, label, product.inner[n]));
 
 function rowWord(trace, product, at, i) {
   const words = wordsOf(trace, sheet(product.left, at));
@@ -20,18 +19,20 @@ function rowWord(trace, product, at, i) {
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 function fitWords(trace, product) {
-  const [inner] = dims(trace, product),
-    label = dimName(trace, product.dims[0]);
-  if (product.mixes)
+  const [inner] = dims(trace, product);
+  const label = dimName(trace, product.dims[0]);
+  if (product.mixes) {
     return say`Now ${label} is the inner dim: each weight in a row of ${name(product.left)} belongs to one row of ${name(product.right)}.`;
-  if (product.maps)
+  }
+  if (product.maps) {
     return say`${name(product.left)} ends in ${inner} and the turned weight begins with ${inner}: equal, so they multiply and ${label} is summed away.`;
+  }
   return say`The inner dims are both ${inner}, number by number, so ${name(product.left)} and ${code(bLabel(product))} multiply; what is outside them is left over.`;
 }
 
 function termWords(product, pairs, result, i, j, d) {
-  const [x, y] = pairs[d],
-    sum = pairs.slice(0, d + 1).reduce((all, [p, q]) => all + p * q, 0);
+  const [x, y] = pairs[d];
+  const sum = pairs.slice(0, d + 1).reduce((all, [p, q]) => all + p * q, 0);
   const step = `${number(x)} × ${number(y)} = ${number(x * y)}`;
   const end = code(`${shown(product.result)}[${i}, ${j}]`);
   if (d === pairs.length - 1) return say`Add ${step}; ${end} is ${number(result)}.`;
@@ -40,13 +41,15 @@ function termWords(product, pairs, result, i, j, d) {
 }
 
 function doneWords(trace, product) {
-  const { a, b } = sheetsOf(product, {}),
-    inner = dimName(trace, product.dims[0]);
+  const { a, b } = sheetsOf(product, {});
+  const inner = dimName(trace, product.dims[0]);
   const [rows, cols] = [dimName(trace, a.rowDim ?? '1'), dimName(trace, b.colDim)];
-  if (product.maps)
+  if (product.maps) {
     return say`Every row goes through the same weight on its own: ${rows} stays, and ${inner} becomes ${cols}.`;
-  if (product.mixes)
+  }
+  if (product.mixes) {
     return say`Every row leaves with ${dimSize(trace, b.colDim, b.cols)} numbers, a mix of the rows of ${name(product.right)}; the ${inner} that was summed over is gone.`;
+  }
   return say`Every row of ${name(product.left)} with every column of ${code(bLabel(product))}: a ${rows} × ${cols} grid, and ${inner} is gone.`;
 }
 
@@ -82,8 +85,8 @@ function mismatch(trace, product) {
 
 /** A single number of the result, term by term where there are few of them. */
 function onePhases(product, pairsOf) {
-  const n = product.inner[0],
-    known = product.left.values && product.right.values && product.result.values;
+  const n = product.inner[0];
+  const known = product.left.values && product.right.values && product.result.values;
   const only = (i, j) => (r, c) => r === i && c === j;
   if (!known) {
     return [
@@ -93,8 +96,7 @@ function onePhases(product, pairsOf) {
           const { i, j } = pick(product, state);
           return say`Row ${i} and column ${j} give one number: ${n} products, added.`;
         },
-        draw: (scene, state) =>
-          drawCross(scene, product, { ...pick(product, state), show: () => false }),
+        draw: (scene, state) => drawCross(scene, product, { ...pick(product, state), show: () => false }),
       },
     ];
   }
@@ -103,8 +105,8 @@ function onePhases(product, pairsOf) {
       {
         picks: picksOf(product),
         say: (state, trace) => {
-          const { i, j } = pick(product, state),
-            value = sheetsOf(product, state.at).c.value(i, j);
+          const { i, j } = pick(product, state);
+          const value = sheetsOf(product, state.at).c.value(i, j);
           return say`${capital(rowWord(trace, product, state.at, i))} and column ${j} give one number: ${n} products, added to ${number(value)}.`;
         },
         draw: (scene, state) => {
@@ -118,14 +120,7 @@ function onePhases(product, pairsOf) {
     picks: picksOf(product),
     say: (state) => {
       const { i, j } = pick(product, state);
-      return termWords(
-        product,
-        pairsOf(state, i, j),
-        sheetsOf(product, state.at).c.value(i, j),
-        i,
-        j,
-        d,
-      );
+      return termWords(product, pairsOf(state, i, j), sheetsOf(product, state.at).c.value(i, j), i, j, d);
     },
     draw: (scene, state) => {
       const { i, j } = pick(product, state);
@@ -145,9 +140,9 @@ function mixPhase(product) {
   return {
     picks: { i: picksOf(product).i },
     say: (state, trace) => {
-      const { i } = pick(product, state),
-        { a } = sheetsOf(product, state.at),
-        words = wordsOf(trace, sheet(product.right, state.at));
+      const { i } = pick(product, state);
+      const { a } = sheetsOf(product, state.at);
+      const words = wordsOf(trace, sheet(product.right, state.at));
       const shares = range(a.cols)
         .filter((k) => a.value(i, k) !== 0)
         .slice(0, 6)
@@ -168,9 +163,7 @@ export function productPhases(step, trace) {
   if (!product) return null;
   if (product.inner[0] !== product.inner[1]) return mismatch(trace, product);
   if (!product.result) return null;
-  const stack = product.result.dims
-    .slice(0, -2)
-    .filter((label, axis) => product.result.shape[axis] > 1);
+  const stack = product.result.dims.slice(0, -2).filter((label, axis) => product.result.shape[axis] > 1);
   const phases = [
     {
       say: () => fitWords(trace, product),

@@ -78,9 +78,7 @@ export class Scene {
     const own = cellKind(value, masked);
     const size = w >= 40 ? 12.5 : w >= 30 ? 11 : 10;
     const short =
-      w < 30 || (typeof value === 'number' && Math.abs(value) >= 100)
-        ? Math.min(digits, 1)
-        : digits;
+      w < 30 || (typeof value === 'number' && Math.abs(value) >= 100) ? Math.min(digits, 1) : digits;
     this.add('cell', key, {
       x,
       y,
@@ -106,16 +104,7 @@ export class Scene {
     y,
     n,
     step,
-    {
-      upright = false,
-      under = false,
-      sum = false,
-      on,
-      parts,
-      away = 0,
-      whole = false,
-      gap = 0,
-    } = {},
+    { upright = false, under = false, sum = false, on, parts, away = 0, whole = false, gap = 0 } = {},
   ) {
     this.add('axis', key, {
       x,
@@ -147,12 +136,7 @@ export class Scene {
 
   /** A sheet as a labelled grid. Returns where it stands. */
   grid(view, x, y, options = {}) {
-    const {
-      w = this.cellWidth,
-      h = this.cellHeight,
-      id = view.tensor.storage,
-      stack = view.stack,
-    } = options;
+    const { w = this.cellWidth, h = this.cellHeight, id = view.tensor.storage, stack = view.stack } = options;
     const place = {
       x,
       y,
@@ -174,9 +158,7 @@ export class Scene {
   }
 
   sheets(id, { x, y, rows, cols, w, h }, stack) {
-    const behind = [...stack]
-      .reverse()
-      .flatMap((axis) => range(Math.min(axis.size - 1, 2)).map(() => axis));
+    const behind = [...stack].reverse().flatMap((axis) => range(Math.min(axis.size - 1, 2)).map(() => axis));
     for (const n of range(behind.length).reverse()) {
       this.box(
         `${id}.sheet${n}`,
@@ -207,27 +189,17 @@ export class Scene {
     if (d) this.path(`${id}.lines`, d, 'lines');
   }
 
-  cells(
-    view,
-    { x, y, w, h },
-    {
-      show = () => true,
-      kind = () => '',
-      fill,
-      masked,
-      pick,
-      ghost = false,
-      digits = view.tensor.digits,
-    },
-  ) {
+  cells(view, { x, y, w, h }, options) {
+    const { show = () => true, kind, fill, masked, pick, ghost, digits = view.tensor.digits } = options;
+    const key = options.key || view.key;
     for (const i of range(view.rows)) {
       for (const j of range(view.cols)) {
         const value = show(i, j) ? view.value(i, j) : null;
-        this.cell(ghost ? `ghost.${view.key(i, j)}` : view.key(i, j), x + j * w, y + i * h, value, {
+        this.cell(`${ghost ? 'ghost.' : ''}${key(i, j)}`, x + j * w, y + i * h, value, {
           w,
           h,
           digits,
-          kind: `${kind(i, j)}${ghost ? ' ghost' : ''}`,
+          kind: `${(kind && kind(i, j)) || ''}${ghost ? ' ghost' : ''}`,
           fill: fill && fill(i, j),
           masked: masked && masked(value),
           ref: { tensor: view.tensor, index: view.index(i, j), pick: pick && pick(i, j) },
@@ -236,95 +208,60 @@ export class Scene {
     }
   }
 
-  axes(id, view, place, { row = {}, col = {}, words = true, lit = {} }) {
-    const { x, y, w, h, rows, cols, right, bottom, block, depth } = place;
-    const named = (label, extra) =>
-      extra
-        ? [
-            ...dimSize(this.trace, label, extra.n),
-            dim(` ${extra.word}`, axisRole(this.trace, label)),
-          ]
-        : undefined;
-    if (view.rowDim !== null) {
-      const tokens =
-        words &&
-        !this.narrow &&
-        !block &&
-        !row.right &&
-        !row.sum &&
-        h > 13 &&
-        wordsOf(this.trace, view);
-      const parts =
-        row.sum || row.bare
-          ? []
-          : named(view.rowDim, row.word && !this.narrow && { n: rows, word: row.word });
-      const short = rows * h < 40 && !row.sum && !row.bare;
-      this.axis(
-        `${id}.axis.${view.rowDim}`,
-        view.rowDim,
-        row.right ? right + 9 + depth : x - 9,
-        bottom,
-        rows,
-        h,
-        {
-          upright: true,
-          under: row.right,
-          sum: row.sum,
-          on: lit.i,
-          whole: block || h < 8,
-          parts: short ? [] : parts,
-          away: tokens ? 56 : 0,
-        },
-      );
-      const full = dimSize(this.trace, view.rowDim, rows);
-      if (row.sum) this.text(`${id}.rows`, x - 14, y - 5, full, 'end strong');
-      if (short)
-        this.text(
-          `${id}.rows`,
-          row.right ? right + 18 + depth : x - 16,
-          y + (rows * h) / 2 + 4,
-          parts || full,
-          row.right ? 'strong' : 'end strong',
-        );
-      if (tokens)
-        tokens.forEach((word, i) =>
-          this.text(
-            `${id}.word${i}`,
-            x - 16,
-            y + (i + 0.5) * h + 4,
-            word,
-            lit.i === i ? 'end ink' : 'end',
-          ),
-        );
+  axes(id, view, place, options) {
+    if (view.rowDim !== null) this.rowAxis(id, view, place, options);
+    if (view.colDim !== null) this.colAxis(id, view, place, options);
+  }
+
+  /** "S = 3 queries": an axis that the other operand has too says which of the two it is. */
+  axisWords(label, size, word) {
+    const extra = word && !this.narrow ? [dim(` ${word}`, axisRole(this.trace, label))] : [];
+    return [...dimSize(this.trace, label, size), ...extra];
+  }
+
+  rowAxis(id, view, { x, y, h, rows, right, bottom, block, depth }, { row = {}, words = true, lit = {} }) {
+    const says = this.axisWords(view.rowDim, rows, row.word);
+    const silent = row.sum || row.bare;
+    const short = rows * h < 40 && !silent;
+    const spoken = words && !this.narrow && !block && !row.right && !row.sum && h > 13;
+    const tokens = (spoken && wordsOf(this.trace, view)) || [];
+    this.axis(
+      `${id}.axis.${view.rowDim}`,
+      view.rowDim,
+      row.right ? right + 9 + depth : x - 9,
+      bottom,
+      rows,
+      h,
+      {
+        upright: true,
+        under: row.right,
+        sum: row.sum,
+        on: lit.i,
+        whole: block || h < 8,
+        parts: silent || short ? [] : says,
+        away: tokens.length ? 56 : 0,
+      },
+    );
+    if (row.sum) this.text(`${id}.rows`, x - 14, y - 5, says, 'end strong');
+    if (short) {
+      const [at, side] = row.right ? [right + 18 + depth, ''] : [x - 16 - (tokens.length ? 56 : 0), 'end '];
+      this.text(`${id}.rows`, at, y + (rows * h) / 2 + 4, says, `${side}strong`);
     }
-    if (view.colDim !== null) {
-      const parts = col.sum
-        ? []
-        : named(view.colDim, col.word && !this.narrow && { n: cols, word: col.word });
-      this.axis(
-        `${id}.axis.${view.colDim}`,
-        view.colDim,
-        x,
-        col.under ? bottom + 9 + depth : y - 9,
-        cols,
-        w,
-        {
-          under: col.under,
-          sum: col.sum,
-          on: lit.j,
-          whole: block || w < 8,
-          parts,
-        },
-      );
-      if (col.sum && !this.narrow)
-        this.text(
-          `${id}.cols`,
-          x - 14,
-          y - 5,
-          dimSize(this.trace, view.colDim, cols),
-          'end strong',
-        );
-    }
+    tokens.forEach((word, i) => {
+      this.text(`${id}.word${i}`, x - 16, y + (i + 0.5) * h + 4, word, lit.i === i ? 'end ink' : 'end');
+    });
+  }
+
+  colAxis(id, view, { x, y, w, cols, bottom, block, depth }, { col = {}, lit = {} }) {
+    const says = this.axisWords(view.colDim, cols, col.word);
+    this.axis(`${id}.axis.${view.colDim}`, view.colDim, x, col.under ? bottom + 9 + depth : y - 9, cols, w, {
+      under: col.under,
+      sum: col.sum,
+      on: lit.j,
+      whole: block || w < 8,
+      parts: col.sum ? [] : says,
+    });
+    if (col.sum && !this.narrow) this.text(`${id}.cols`, x - 14, y - 5, says, 'end strong');
   }
 
   title(
@@ -340,13 +277,7 @@ export class Scene {
     const apart = col.sum && this.narrow;
     if (apart) notes.unshift(dimSize(this.trace, view.colDim, view.cols));
     const after = notes.flatMap((note) => [...say`\u2002`, ...note]);
-    this.text(
-      `${id}.name`,
-      x,
-      at,
-      [{ text: name, kind: 'name' }, ...(apart ? [] : after)],
-      `strong ${kind}`,
-    );
+    this.text(`${id}.name`, x, at, [{ text: name, kind: 'name' }, ...(apart ? [] : after)], `strong ${kind}`);
     if (apart) this.text(`${id}.stack`, x, at + 17, after.slice(1), 'strong');
   }
 
@@ -356,13 +287,7 @@ export class Scene {
     this.axis(`${id}.axis`, label, x, y - 8, n, w, { on: lit, sum: true });
     rows.forEach((row, r) => {
       const top = y + r * this.line + (row.ruled ? 6 : 0);
-      this.text(
-        `${id}.label${r}`,
-        x - 10,
-        top + this.line / 2 + 4,
-        row.label,
-        `end ${row.kind || ''}`,
-      );
+      this.text(`${id}.label${r}`, x - 10, top + this.line / 2 + 4, row.label, `end ${row.kind || ''}`);
       if (row.ruled) this.path(`${id}.rule${r}`, `M${x} ${top - 3}h${n * w}`, 'rule');
       row.values.forEach((value, d) =>
         this.cell(`${id}.${r}.${d}`, x + d * w, top, value, {

@@ -6,29 +6,31 @@ import { axisRole, dimSize, rank, sheet, shown, wordsOf } from './trace.js';
 
 /** One row of a softmax, step by step. */
 export function softmax(values) {
-  const top = Math.max(...values),
-    shifted = values.map((v) => (top === -Infinity ? -Infinity : v - top)),
-    powers = shifted.map(Math.exp);
+  const top = Math.max(...values);
+  const shifted = values.map((v) => (top === -Infinity ? -Infinity : v - top));
+  const powers = shifted.map(Math.exp);
   const sum = powers.reduce((a, b) => a + b, 0);
   return { top, shifted, powers, sum, weights: powers.map((p) => (sum === 0 ? 0 : p / sum)) };
 }
 
 function drawBars(scene, place, view, rows) {
-  const x = place.right + (scene.narrow ? 16 : 46) + place.depth,
-    width = Math.min(220, scene.width - x - (scene.narrow ? 6 : 56));
-  const words = wordsOf(scene.trace, { ...view, rowDim: view.colDim, rows: view.cols }),
-    role = axisRole(scene.trace, view.colDim);
+  const x = place.right + (scene.narrow ? 16 : 46) + place.depth;
+  const width = Math.min(220, scene.width - x - (scene.narrow ? 6 : 56));
+  const words = wordsOf(scene.trace, { ...view, rowDim: view.colDim, rows: view.cols });
+  const role = axisRole(scene.trace, view.colDim);
   if (width < 30) return;
   for (const i of rows) {
-    let left = x,
-      total = 0;
+    let left = x;
+    let total = 0;
     range(view.cols).forEach((j) => {
-      const share = view.value(i, j),
-        top = place.y + i * place.h;
-      if (share > 0)
+      const share = view.value(i, j);
+      const top = place.y + i * place.h;
+      if (share > 0) {
         scene.box(`bar${i}.${j}`, left, top + 8, share * width, place.h - 16, 'segment', role);
-      if (share * width > 50 && words && scene.wide)
+      }
+      if (share * width > 50 && words && scene.wide) {
         scene.text(`bar${i}.word${j}`, left + 5, top + 4, words[j]);
+      }
       [left, total] = [left + share * width, total + share];
     });
     scene.path(
@@ -36,7 +38,7 @@ function drawBars(scene, place, view, rows) {
       `M${x} ${place.y + i * place.h + 4}v${place.h - 8}M${x + width} ${place.y + i * place.h + 4}v${place.h - 8}`,
       'rule',
     );
-    if (!scene.narrow)
+    if (!scene.narrow) {
       scene.text(
         `bar${i}.sum`,
         x + width + 8,
@@ -44,16 +46,17 @@ function drawBars(scene, place, view, rows) {
         `= ${number(total)}`,
         'ink',
       );
+    }
   }
   if (scene.narrow) scene.text('bar.sum', x, place.y - 8, 'sum 1');
 }
 
 function drawSoftmax(scene, step, i, part) {
   const pick = (r) => ({ i: r });
-  const [input] = step.inputs,
-    [output] = step.outputs,
-    view = sheet(output, scene.at),
-    all = i === undefined;
+  const [input] = step.inputs;
+  const [output] = step.outputs;
+  const view = sheet(output, scene.at);
+  const all = i === undefined;
   const square = view.rowDim === view.colDim ? { col: { word: 'keys' } } : {};
   const [a, b] = flow(
     scene,
@@ -79,12 +82,12 @@ function drawSoftmax(scene, step, i, part) {
   }
   if (all) return;
   scene.band('row', a, { i });
-  const rowOf = sheet(input, scene.at),
-    values = range(view.cols).map((j) => rowOf.value(i, j)),
-    made = softmax(values);
+  const rowOf = sheet(input, scene.at);
+  const values = range(view.cols).map((j) => rowOf.value(i, j));
+  const made = softmax(values);
   if (values.length > 12) return;
-  const w = Math.min(scene.cellWidth, (scene.width - scene.left - 60) / values.length),
-    bottom = Math.max(a.bottom, b.bottom);
+  const w = Math.min(scene.cellWidth, (scene.width - scene.left - 60) / values.length);
+  const bottom = Math.max(a.bottom, b.bottom);
   scene.ledger(
     'ledger',
     scene.narrow ? 120 : scene.left + 60,
@@ -108,23 +111,24 @@ function drawSoftmax(scene, step, i, part) {
 }
 
 export function softmaxPhases(step, trace) {
-  const [input] = step.inputs,
-    [output] = step.outputs,
-    n = rank(output),
-    along = step.params.dim ?? n - 1;
+  const [input] = step.inputs;
+  const [output] = step.outputs;
+  const n = rank(output);
+  const along = step.params.dim ?? n - 1;
   if (!input || n === 0 || (along + n) % n !== n - 1) return null;
   const whole = {
     say: () =>
       say`Every row is its own distribution; each sums to 1 along the last axis, ${dimSize(trace, output.dims[n - 1], output.shape[n - 1])}.`,
     draw: (scene) => drawSoftmax(scene, step),
   };
-  if (!input.values || !output.values)
+  if (!input.values || !output.values) {
     return [
       {
         ...whole,
         draw: (scene) => flow(scene, [front(scene, input), { sign: say`→` }, front(scene, output)]),
       },
     ];
+  }
   const pick = (state) => clamp(state.i, 0, Math.max(0, sheet(output, state.at).rows - 1));
   const masked = input.values.includes(-Infinity);
   return [
@@ -136,10 +140,7 @@ export function softmaxPhases(step, trace) {
       say`exp makes every number positive${masked ? ', and exp(−∞) is exactly 0: the hatched keys are out' : ''}.`,
       2,
     ],
-    [
-      say`Divided by their sum, the numbers of the row are weights: together exactly one bar of length 1.`,
-      3,
-    ],
+    [say`Divided by their sum, the numbers of the row are weights: together exactly one bar of length 1.`, 3],
   ]
     .map(([words, part]) => ({
       picks: { i: sheet(output, {}).rows },

@@ -33,8 +33,9 @@ function flatten(values, sizes) {
       out.push(value);
       return;
     }
-    if (!Array.isArray(node) || node.length !== sizes[depth])
+    if (!Array.isArray(node) || node.length !== sizes[depth]) {
       fail('the values do not have the shape they claim');
+    }
     for (const child of node) walk(child, depth + 1);
   };
   walk(values, 0);
@@ -45,8 +46,9 @@ function flatten(values, sizes) {
 function readTensor(json) {
   if (!isRecord(json)) fail('a tensor is missing');
   const sizes = json.shape;
-  if (!Array.isArray(sizes) || sizes.length > MOST.axes || !sizes.every(whole))
+  if (!Array.isArray(sizes) || sizes.length > MOST.axes || !sizes.every(whole)) {
     fail('a shape is not a list of sizes');
+  }
   const dims = Array.isArray(json.dims) && json.dims.length === sizes.length ? json.dims : sizes;
   let known = json.values !== null && json.values !== undefined;
   if (known && sizes.reduce((n, size) => n * size, 1) > MOST.values) known = false;
@@ -80,10 +82,8 @@ function place(step, latest) {
   }
   const [base] = step.inputs;
   for (const output of step.outputs) {
-    output.storage =
-      base && SHARES.includes(step.kind) ? base.storage : `${output.name}#${step.index}`;
-    output.weights =
-      WEIGHTS.includes(step.op) || (step.op === 'dropout' && Boolean(base) && base.weights);
+    output.storage = base && SHARES.includes(step.kind) ? base.storage : `${output.name}#${step.index}`;
+    output.weights = WEIGHTS.includes(step.op) || (step.op === 'dropout' && Boolean(base) && base.weights);
     latest.set(output.name, output);
   }
 }
@@ -92,9 +92,7 @@ function place(step, latest) {
 function readStep(json, index, latest, depth = 0) {
   if (!isRecord(json)) fail(`step ${index} is missing`);
   const tensors = (value) =>
-    value === null || value === undefined
-      ? []
-      : [value].flat().slice(0, MOST.tensors).map(readTensor);
+    value === null || value === undefined ? [] : [value].flat().slice(0, MOST.tensors).map(readTensor);
   const children = Array.isArray(json.steps) && depth < 8 ? json.steps.slice(0, 1000) : [];
   const step = {
     index,
@@ -112,12 +110,12 @@ function readStep(json, index, latest, depth = 0) {
     steps: [],
   };
   for (const input of step.inputs) {
-    if (step.module && /^(weight|bias)$/.test(input.name))
+    if (step.module && /^(weight|bias)$/.test(input.name)) {
       input.name = `${step.module}.${input.name}`;
+    }
   }
   step.variable ||=
-    step.outputs.map((output) => output.name).join(', ') ||
-    (step.kind === 'error' ? step.code : step.op);
+    step.outputs.map((output) => output.name).join(', ') || (step.kind === 'error' ? step.code : step.op);
   place(step, latest);
   step.steps = children.map((child, n) => readStep(child, n + 1, new Map(latest), depth + 1));
   return step;
@@ -125,8 +123,9 @@ function readStep(json, index, latest, depth = 0) {
 
 /** Words for the rows that are tokens: those of one sequence, or of all sequences one after another. */
 function readWords(json) {
-  if (!Array.isArray(json) || json.length === 0 || !json.every((word) => typeof word === 'string'))
+  if (!Array.isArray(json) || json.length === 0 || !json.every((word) => typeof word === 'string')) {
     return null;
+  }
   return json.slice(0, 4096).map((word) => word.slice(0, 24));
 }
 
@@ -185,17 +184,13 @@ export const shown = (tensor) => tensor.name.replace(/^(.+) transposed$/, '$1ᵀ
 
 // ---------- dimensions
 
-export const roleOf = (trace, name) =>
-  Object.hasOwn(trace.roles, name) ? trace.roles[name] : null;
+export const roleOf = (trace, name) => (Object.hasOwn(trace.roles, name) ? trace.roles[name] : null);
 
 /** "heads*H" as coloured factors. */
 export function dimName(trace, label) {
   return String(label)
     .split('*')
-    .flatMap((name, n) => [
-      ...(n ? [{ text: '*', kind: '' }] : []),
-      dim(name, roleOf(trace, name)),
-    ]);
+    .flatMap((name, n) => [...(n ? [{ text: '*', kind: '' }] : []), dim(name, roleOf(trace, name))]);
 }
 
 /** The role that colours an axis: its own, or that of the first factor which has one. */
@@ -216,8 +211,7 @@ const inBrackets = (items) =>
   ['(', ...items.flatMap((item, n) => [n ? ', ' : '', item]), ')']
     .flat(Infinity)
     .map((part) => (typeof part === 'string' ? { text: part, kind: '' } : part));
-export const namedShape = (trace, tensor) =>
-  inBrackets(tensor.dims.map((label) => dimName(trace, label)));
+export const namedShape = (trace, tensor) => inBrackets(tensor.dims.map((label) => dimName(trace, label)));
 export const sizedShape = (tensor) => `(${tensor.shape.join(', ')})`;
 export const namedStrides = (trace, tensor) =>
   inBrackets(tensor.strides.map((stride, n) => dim(stride, axisRole(trace, tensor.dims[n]))));
@@ -237,11 +231,10 @@ export const chosen = (tensor, at, kept = 2) =>
 /** A sheet along any two axes of a tensor; an axis of null is a single row or column.
  * @returns {Sheet} */
 export function sheetAlong(tensor, base, rowAxis, colAxis, stack = []) {
-  const index = (i, j) =>
-    base.map((at, axis) => (axis === rowAxis ? i : axis === colAxis ? j : at));
+  const index = (i, j) => base.map((at, axis) => (axis === rowAxis ? i : axis === colAxis ? j : at));
   const side = (axis) => (axis === null ? [1, null] : [tensor.shape[axis], tensor.dims[axis]]);
-  const [rows, rowDim] = side(rowAxis),
-    [cols, colDim] = side(colAxis);
+  const [rows, rowDim] = side(rowAxis);
+  const [cols, colDim] = side(colAxis);
   return {
     tensor,
     index,
@@ -258,16 +251,14 @@ export function sheetAlong(tensor, base, rowAxis, colAxis, stack = []) {
 /** The last two axes, with every axis before them at its chosen index; turned: columns first.
  * @returns {Sheet} */
 export function sheet(tensor, at, turned = false) {
-  const n = rank(tensor),
-    lead = chosen(tensor, at);
+  const n = rank(tensor);
+  const lead = chosen(tensor, at);
   const [row, col] = [n > 1 ? n - 2 : null, n > 0 ? n - 1 : null];
   const stack = lead
     .map((i, axis) => ({ label: tensor.dims[axis], size: tensor.shape[axis], at: i }))
     .filter((axis) => axis.size > 1);
   const base = [...lead, 0, 0].slice(0, n);
-  return turned
-    ? sheetAlong(tensor, base, col, row, stack)
-    : sheetAlong(tensor, base, row, col, stack);
+  return turned ? sheetAlong(tensor, base, col, row, stack) : sheetAlong(tensor, base, row, col, stack);
 }
 
 /** The words of a sheet's rows, where its rows are the tokens. */
@@ -275,9 +266,7 @@ export function wordsOf(trace, { rows, rowDim, stack }) {
   if (!trace.words || rowDim === null || roleOf(trace, rowDim) !== 'S') return null;
   const sequence = stack.find((axis) => roleOf(trace, axis.label) === 'batch');
   const apart = sequence && trace.words.length === sequence.size * rows;
-  const words = apart
-    ? trace.words.slice(sequence.at * rows, (sequence.at + 1) * rows)
-    : trace.words;
+  const words = apart ? trace.words.slice(sequence.at * rows, (sequence.at + 1) * rows) : trace.words;
   return words.length === rows ? words : null;
 }
 

@@ -10,93 +10,78 @@ import { SHARES, address, dimName, dimSize, namedShape, rank, shown } from './tr
 
 // ---------- the scene
 
+const between = (scene) => (scene.narrow ? 58 : 110);
+
+/** The cell size at which the widest tensor of the row fits. */
+function sizeFor(scene, tensors) {
+  const gaps = tensors.map((tensor) => extent(scene, tensor, scene.at, 0, 0));
+  const units = tensors.map((tensor) => extent(scene, tensor, scene.at, 1, 1));
+  const most = (side) => Math.max(...units.map((unit, n) => unit[side] - gaps[n][side]));
+  const gap = (side) => Math.max(...gaps.map((size) => size[side]));
+  const room = scene.width - scene.left - 50 - gap('width');
+  return scene.fit(most('width'), most('height'), room, 400 - gap('height'), tensors);
+}
+
+/** Where the tensors of the row stand, the same in every phase: the input first, its outputs beside it where there is
+ * room, else in its place. */
+function layout(scene, step) {
+  const tensors = [step.inputs[0], ...step.outputs];
+  const { w, h } = sizeFor(scene, tensors);
+  const boxes = tensors.map((tensor) => {
+    const { over, inside } = open(scene, tensor, scene.at, w, h);
+    const lead = over === null || inside ? 0 : scene.narrow ? 28 : 30;
+    return { ...extent(scene, tensor, scene.at, w, h), lead, inside };
+  });
+  const top = scene.top + (boxes.some((box) => box.inside) ? 34 : 0);
+  const line = boxes.reduce((sum, box) => sum + box.lead + box.width + between(scene), -between(scene));
+  const both = scene.left + line <= scene.width - 14;
+  const deep = Math.max(...boxes.map((box) => box.height));
+  let [x, y] = [scene.left, top];
+  const spots = boxes.map((box, n) => {
+    if (n > 1 && x + box.lead + box.width > scene.width - 14) {
+      [x, y] = [scene.left, y + deep + (scene.narrow ? 66 : 84)];
+    }
+    const spot = { x: x + (scene.narrow || n > 0 ? box.lead : 0), y };
+    if (both || n > 0) x = spot.x + box.width + between(scene);
+    return spot;
+  });
+  return { w, h, both, input: spots[0], outputs: spots.slice(1), bottom: y + deep + 14 };
+}
+
 /** @param stage 'before' | 'after' | 'walk' */
 function drawMove(scene, step, stage) {
-  const { at, trace } = scene,
-    [input] = step.inputs,
-    outputs = step.outputs,
-    heads = headsOf(step, trace, at);
-  const size = sizeFor(scene, step),
-    { w, h } = size,
-    gapped = between(scene);
-  const tall = [input, ...outputs].some((tensor) => open(scene, tensor, at, w, h).inside);
-  const y = scene.top + (tall ? 34 : 0);
-  const openLeft = (tensor) =>
-    open(scene, tensor, at, w, h).over !== null ? (scene.narrow ? 20 : 30) : 0;
-  const fillIn = heads && ((index) => heads.fill(address(input, index)));
-  const both = size.both,
-    x = scene.left + (scene.narrow ? openLeft(input) : 0);
-  let bottom = y,
-    right = x;
+  const { at, trace } = scene;
+  const [input] = step.inputs;
+  const heads = headsOf(step, trace, at);
+  const { w, h, both, bottom, ...spots } = layout(scene, step);
+  const walk = stage === 'walk';
   if (stage === 'before' || both) {
-    const before = drawOpen(scene, input, at, x, y, {
+    const first = drawOpen(scene, input, at, spots.input.x, spots.input.y, {
       w,
       h,
       id: stage === 'before' ? input.storage : 'ghost',
       ghost: stage !== 'before',
-      fill: stage === 'before' ? fillIn : null,
-      kind: stage === 'walk' ? (index) => (index.at(-1) === 0 ? 'on' : '') : undefined,
-      lit: stage === 'walk' ? { j: 0 } : {},
+      fill: heads && stage === 'before' && ((index) => heads.fill(address(input, index))),
+      kind: walk && ((index) => (index.at(-1) === 0 ? 'on' : '')),
+      lit: walk ? { j: 0 } : {},
     });
-    if (stage === 'walk') scene.band('column', before.first, { j: 0 });
-    [bottom, right] = [before.bottom, before.right];
+    if (walk) scene.band('column', first, { j: 0 });
   }
-  if (stage !== 'before') {
-    let left = both ? right + gapped : x;
-    for (const output of outputs) {
-      const origin = originOf(step, output),
-        same = origin ? { ...output, storage: input.storage } : output;
-      const after = drawOpen(keyed(scene, origin, input), same, at, left + openLeft(output), y, {
-        w,
-        h,
-        fill: heads && origin && ((index) => heads.fill(origin(index))),
-        kind: stage === 'walk' ? (index) => (index.at(-2) === 0 ? 'on' : 'off') : undefined,
-        name: shown(output),
-      });
-      if (stage === 'walk') scene.band('row', after.first, { i: 0 });
-      [bottom, left] = [Math.max(bottom, after.bottom), after.right + gapped];
-    }
-  }
+  step.outputs.forEach((output, n) => {
+    if (stage === 'before') return;
+    const origin = originOf(step, output);
+    const first = drawOpen(scene, output, at, spots.outputs[n].x, spots.outputs[n].y, {
+      w,
+      h,
+      id: origin && n === 0 ? input.storage : output.storage,
+      key: origin && ((index) => `${input.storage}@${origin(index)}`),
+      fill: heads && origin && ((index) => heads.fill(origin(index))),
+      kind: walk && ((index) => (index.at(-2) === 0 ? 'on' : 'off')),
+    });
+    if (walk) scene.band('row', first, { i: 0 });
+  });
   drawMemory(scene, step, stage, bottom, heads);
 }
-
-/** A scene that writes into another one, with cells named after where they came from. */
-function keyed(scene, origin, input) {
-  if (!origin) return scene;
-  const other = Object.create(scene);
-  other.cells = (view, place, options) =>
-    scene.cells(
-      { ...view, key: (i, j) => `${input.storage}@${origin(view.index(i, j))}` },
-      place,
-      options,
-    );
-  return other;
-}
-
-/** The cell size at which the widest tensor of the row fits, and whether before and after fit side by side. */
-function sizeFor(scene, step) {
-  const all = [step.inputs[0], ...step.outputs],
-    room = scene.width - scene.left - 24;
-  const gaps = all.map((tensor) => extent(scene, tensor, scene.at, 0, 0));
-  const units = all.map((tensor, n) => {
-    const { width, height } = extent(scene, tensor, scene.at, 1, 1);
-    return { width: width - gaps[n].width, height: height - gaps[n].height };
-  });
-  const most = (sizes, side) => Math.max(...sizes.map((size) => size[side]));
-  const { w, h } = scene.fit(
-    most(units, 'width'),
-    most(units, 'height'),
-    room - most(gaps, 'width'),
-    400 - most(gaps, 'height'),
-    all,
-  );
-  const apart = all.reduce(
-    (sum, tensor) => sum + extent(scene, tensor, scene.at, w, h).width + between(scene),
-    -between(scene),
-  );
-  return { w, h, both: apart <= room };
-}
-const between = (scene) => (scene.narrow ? 58 : 110);
 
 // ---------- words
 
@@ -104,9 +89,7 @@ const name = (tensor) => code(shown(tensor));
 
 /** The call as it stands in the code, where it is short. */
 function call(step) {
-  const found = step.code
-    .split('.')
-    .find((piece) => piece.startsWith(`${step.op}(`) && piece.length < 32);
+  const found = step.code.split('.').find((piece) => piece.startsWith(`${step.op}(`) && piece.length < 32);
   return code(found ? found.slice(0, found.indexOf(')') + 1) || step.op : step.op);
 }
 
@@ -122,8 +105,8 @@ function memoryWords(trace, tensor) {
 
 const SAYS = {
   transpose: (step, trace) => {
-    const { dim0, dim1 } = step.params,
-      { dims } = step.inputs[0];
+    const { dim0, dim1 } = step.params;
+    const { dims } = step.inputs[0];
     return say`${call(step)} swaps ${dimName(trace, dims[dim0] ?? '?')} and ${dimName(trace, dims[dim1] ?? '?')}: the axes and their strides change places, and nothing moves in memory.`;
   },
   permute: (step, trace) =>
@@ -144,36 +127,39 @@ const SAYS = {
 
 function moveWords(step, trace) {
   if (SAYS[step.op]) return SAYS[step.op](step, trace);
-  const [input] = step.inputs,
-    outputs = step.outputs,
-    shares = SHARES.includes(step.kind);
-  if (outputs.length > 1)
+  const [input] = step.inputs;
+  const outputs = step.outputs;
+  const shares = SHARES.includes(step.kind);
+  if (outputs.length > 1) {
     return say`${call(step)} cuts ${name(input)} into ${outputs.length} pieces, ${list(outputs.map((output) => [name(output)]))}: ${shares ? 'views into the same memory' : 'copies'}.`;
-  const [output] = outputs,
-    gone = input.dims.filter((label) => !output.dims.includes(label)),
-    come = output.dims
-      .map((label, axis) => ({ label, axis }))
-      .filter(({ label }) => !input.dims.includes(label));
+  }
+  const [output] = outputs;
+  const gone = input.dims.filter((label) => !output.dims.includes(label));
+  const come = output.dims
+    .map((label, axis) => ({ label, axis }))
+    .filter(({ label }) => !input.dims.includes(label));
   const end = shares
     ? 'memory is as it was'
     : 'the numbers no longer lie in that order, so a second storage is written';
-  if (gone.length === 1 && come.length > 1)
+  if (gone.length === 1 && come.length > 1) {
     return say`${call(step)} cuts ${dimName(trace, gone[0])} into ${list(come.map(({ label, axis }) => dimSize(trace, label, output.shape[axis])))}; ${end}.`;
-  if (come.length === 1 && gone.length > 1)
+  }
+  if (come.length === 1 && gone.length > 1) {
     return say`${call(step)} joins ${list(gone.map((label) => dimName(trace, label)))} into ${dimSize(trace, come[0].label, output.shape[come[0].axis])}; ${end}.`;
+  }
   return say`${call(step)} reads the same numbers as ${namedShape(trace, output)}; ${end}.`;
 }
 
 /** @returns the phases of a row that moves or copies numbers without changing them */
 export function viewPhases(step, trace) {
   if (!movesNothing(step)) return null;
-  const [input] = step.inputs,
-    [output] = step.outputs,
-    n = rank(output);
+  const [input] = step.inputs;
+  const [output] = step.outputs;
+  const n = rank(output);
   const open = [input, ...step.outputs]
-      .filter((tensor) => rank(tensor) > 3)
-      .every((tensor) => isOpen(trace, tensor)),
-    kept = open ? 3 : 2;
+    .filter((tensor) => rank(tensor) > 3)
+    .every((tensor) => isOpen(trace, tensor));
+  const kept = open ? 3 : 2;
   const phases = [
     {
       kept,

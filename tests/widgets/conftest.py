@@ -1,0 +1,95 @@
+"""A page with the player's modules on it, and a page that plays a trace; both must stay silent."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Browser, Page
+
+from attnlib.widgets import save_html
+from attnlib.widgets.source import script
+
+from . import played
+
+MODULES = ("kit", "trace", "scene", "cross", "products", "origins", "open", "memory", "views", "flow", "masks")
+MODULES += ("softmax", "maps", "phases", "drawing", "panel", "player", "page")
+
+# Marks of one phase as plain data: a test reads them as facts.
+FACTS = """window.facts = (json, step, phase, { width = 822, state = {} } = {}) => {
+  const { trace, phases } = window.modules, read = trace.readTrace(json), plan = phases.planOf(read);
+  const all = { step, phase, i: 2, j: 1, at: {}, ...state };
+  const scene = phases.sceneOf(read, plan, all, width);
+  return {
+    caption: phases.caption(read, plan, all).map((part) => part.text).join(''),
+    height: scene.height,
+    marks: scene.marks.map(({ ref, parts, ...mark }) => ({
+      ...mark, words: parts && parts.map((part) => part.text).join(''),
+      cell: ref && ref.tensor.name, index: ref && ref.index,
+    })),
+  };
+};
+window.phasesOf = (json) => { const read = window.modules.trace.readTrace(json); return window.modules.phases.planOf(read).map((phases) => phases.length); };"""
+
+
+class Silent:
+    """Everything a page said to its console or threw; a test ends with none."""
+
+    def __init__(self, page: Page):
+        self.said: list[str] = []
+        page.on("console", lambda message: self.said.append(message.text))
+        page.on("pageerror", lambda error: self.said.append(str(error)))
+
+
+@pytest.fixture(scope="session")
+def _modules(browser: Browser) -> Iterator[Page]:
+    page = browser.new_page()
+    silent = Silent(page)
+    listed = ", ".join(f"{name}: ${name}" for name in MODULES)
+    page.add_script_tag(content=script("page.js", f"window.modules = {{ {listed} }};\n"))
+    page.add_script_tag(content=FACTS)
+    yield page
+    page.close()
+    assert silent.said == []
+
+
+@pytest.fixture
+def modules(_modules: Page) -> Page:
+    """A blank page whose `modules` are the player's own, for tests of what is pure."""
+    return _modules
+
+
+@pytest.fixture
+def facts(modules: Page) -> Callable[..., dict]:
+    """Read one phase of a trace as data: caption, height, marks."""
+
+    def read(trace: dict, step: int, phase: int, **more: Any) -> dict:
+        return modules.evaluate("([t, s, p, m]) => facts(t, s, p, m)", [trace, step - 1, phase - 1, more])
+
+    return read
+
+
+@pytest.fixture
+def play(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
+    """Save a trace as one file and open it from the disk."""
+    opened: list[tuple[Any, Silent]] = []
+
+    def start(trace: dict, width: int = 1280, place: str = "", **context: Any) -> Page:
+        path = tmp_path / f"{len(opened)}.html"
+        save_html(trace, path)
+        made = browser.new_context(viewport={"width": width, "height": 900}, **context)
+        page = made.new_page()
+        opened.append((made, Silent(page)))
+        page.goto(path.as_uri() + place)
+        page.wait_for_selector(".attn-host")
+        return page
+
+    yield start
+    for made, silent in opened:
+        made.close()
+        assert silent.said == []
+
+
+@pytest.fixture(scope="session")
+def head() -> tuple[dict, dict]:
+    return played.head()

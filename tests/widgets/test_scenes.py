@@ -1,0 +1,294 @@
+"""Scenes as facts: which cells, which labels, which row is lit, without a picture."""
+
+import math
+
+import pytest
+import torch
+
+from . import played
+
+
+def cells(facts: dict, tensor: str | None = None) -> list[dict]:
+    return [m for m in facts["marks"] if m["type"] == "cell" and (tensor is None or m["cell"] == tensor)]
+
+
+def named(facts: dict, key: str) -> list[dict]:
+    return [m for m in facts["marks"] if m["key"].startswith(key)]
+
+
+def words(facts: dict) -> list[str]:
+    return [m["words"] for m in facts["marks"] if m.get("words")]
+
+
+def written(text: str) -> float | bool:
+    if text in ("True", "False"):
+        return text == "True"
+    return float(text.replace("−", "-").replace("∞", "inf").replace("NaN", "nan"))
+
+
+# ---------- every number
+
+
+@pytest.mark.parametrize("width", [822, 358])
+@pytest.mark.parametrize("make", [played.head, played.scores, played.heads])
+def test_every_number_drawn_is_pytorchs(modules, facts, make, width):
+    trace, tensors = make()
+    tensors = tensors | {"query.weight": played.examples.head_weights()[0]}
+    seen = set()
+    for step, count in enumerate(modules.evaluate("phasesOf", trace), 1):
+        for phase in range(1, count + 1):
+            for cell in cells(facts(trace, step, phase, width=width)):
+                if cell["cell"] not in tensors or cell["text"] == "":
+                    continue
+                want, got = tensors[cell["cell"]][tuple(cell["index"])].item(), written(cell["text"])
+                digits = len(cell["text"].partition(".")[2])
+                same = got == want if isinstance(want, bool) or math.isinf(want) else abs(got - want) <= 0.5 * 10**-digits + 1e-5
+                assert same, (step, phase, cell)
+                seen.add(cell["cell"])
+    assert seen >= {step["variable"] for step in trace["steps"] if step["output"]}
+
+
+def test_the_growing_sum_is_pytorchs(facts, head):
+    trace, t = head
+    products = t["q"][0, 2] * t["k"][0, 1]
+    for d in range(4):
+        scene = facts(trace, 6, 2 + d)
+        line = {m["key"]: m["text"] for m in named(scene, "ledger.") if m["type"] == "cell"}
+        for k in range(4):
+            assert line[f"ledger.2.{k}"] == ("" if k > d else f"{products[k]:.2f}".replace("-", "−")), (d, k)
+            so_far = products[: k + 1].sum()
+            assert line[f"ledger.3.{k}"] == ("" if k > d else f"{so_far:.2f}".replace("-", "−")), (d, k)
+    assert scene["caption"].endswith(f"scores[2, 1] is {t['scores'][0, 2, 1]:.2f}.".replace("-", "−"))
+
+
+def test_choosing_another_row_column_and_sheet_changes_the_sum(facts, head):
+    trace, t = head
+    scene = facts(trace, 6, 5, state={"i": 1, "j": 0, "at": {"batch": 1}})
+    assert f"scores[1, 0] is {t['scores'][1, 1, 0]:.2f}".replace("-", "−") in scene["caption"]
+    assert {tuple(c["index"][:1]) for c in cells(scene, "q")} == {(1,)}
+
+
+# ---------- products
+
+
+def test_the_contracted_dim_is_named_and_joined_index_by_index(facts, head):
+    scene = facts(head[0], 2, 1)
+    assert "Σ over n_embd" in words(scene)
+    assert len(named(scene, "arc.n_embd.")) == 5
+    assert {m["role"] for m in named(scene, "arc.")} == {"n_embd"}
+    assert all(c["text"] == "" for c in cells(scene, "q")), "the result waits for its phase"
+
+
+def test_one_number_lights_its_row_and_column(facts, head):
+    scene = facts(head[0], 2, 2)
+    x, hit = cells(scene, "x"), [c for c in cells(scene, "q") if c["text"]]
+    assert [c["index"] for c in hit] == [[0, 2, 1]]
+    row, column, mark = (named(scene, key)[0] for key in ("row", "column", "hit"))
+    lit = [c for c in x if "off" not in c["kind"]]
+    assert [c["index"] for c in lit] == [[0, 2, d] for d in range(5)]
+    assert row["y"] + 1 == lit[0]["y"]
+    assert row["w"] == 5 * lit[0]["w"] + 2
+    assert (mark["x"] + 1, mark["y"] + 1) == (hit[0]["x"], hit[0]["y"])
+    assert column["x"] == mark["x"]
+
+
+def test_inner_dims_that_differ_are_shown_and_nothing_comes_out(facts):
+    trace, _ = played.scores()
+    scene = facts(trace, 3, 2)
+    assert "H = 4 ≠ S = 3" in words(scene)
+    assert "no product" in words(scene)
+    assert len(named(scene, "half.cross")) == 1, "one number of four finds no partner"
+    assert {m["role"] for m in named(scene, "half.a")} == {"H"}
+    assert {m["role"] for m in named(scene, "half.b")} == {"S"}
+    assert "inner dims differ" in scene["caption"]
+
+
+def test_a_weighted_sum_is_a_mix_of_rows(facts, head):
+    trace, t = head
+    scene = facts(trace, 11, 2)
+    for k in range(3):
+        assert f"{t['weights'][0, 2, k]:.2f} of “{played.examples.TOKENS[k]}”" in scene["caption"]
+    assert [c["index"][1] for c in cells(scene, "output") if c["text"]] == [2] * 4
+
+
+def test_batched_operands_broadcast(facts):
+    left, right = torch.arange(24.0).view(2, 1, 3, 4), torch.arange(60.0).view(5, 4, 3)
+    table = played.Rows("broadcast")
+    table.row("a", "input", left, "2 1 S H", [], "a", "input")
+    table.row("b", "input", right, "5 H Sk", [], "b", "input")
+    table.row("c", "matmul", left @ right, "2 5 S Sk", ["a", "b"], "c = a @ b")
+    scene = facts(table.trace(), 3, 6, state={"at": {"2": 1, "5": 3}})
+    assert {tuple(c["index"][:2]) for c in cells(scene, "c")} == {(1, 3)}
+    assert {tuple(c["index"][:2]) for c in cells(scene, "a")} == {(1, 0)}
+    assert {c["index"][0] for c in cells(scene, "b")} == {3}
+
+
+# ---------- views and memory
+
+
+def place(facts: dict, key: str) -> dict:
+    return {m["key"]: (m["x"], m["y"]) for m in named(facts, key) if m["type"] == "cell"}
+
+
+def test_a_transpose_moves_cells_in_the_grid_and_none_in_memory(facts, head):
+    trace, t = head
+    before, after = facts(trace, 5, 1), facts(trace, 5, 2)
+    was, now = {c["key"]: c for c in cells(before, "k")}, {c["key"]: c for c in cells(after, "k transposed")}
+    grid = {key for key in was if not key.startswith("memory")}
+    assert grid == set(now), "the same numbers keep their keys"
+    for key, cell in now.items():
+        b, h, s = cell["index"]
+        assert was[key]["index"] == [b, s, h]
+    assert place(before, "memory.") == place(after, "memory.") != {}
+    assert "strides (12, 4, 1)" in words(after)
+    assert "strides (12, 1, 4)" in words(after)
+
+
+def test_a_row_of_the_transposed_hops_by_its_stride(facts, head):
+    scene = facts(head[0], 5, 3)
+    lit = [m["key"].rsplit("@")[1] for m in named(scene, "memory.") if m["type"] == "cell" and m["kind"] == "on"]
+    assert lit == ["0", "4", "8"]
+    assert "by 4" in scene["caption"]
+    assert "step 4" in words(scene)
+
+
+def test_a_copy_moves_numbers_in_memory(facts):
+    trace, t = played.heads()
+    before, after = facts(trace, 4, 1), facts(trace, 4, 2)
+    assert place(before, "memory.").keys() == place(after, "memory.").keys()
+    assert place(before, "memory.") != place(after, "memory.")
+    order = [m["text"] for m in named(after, "memory.") if m["type"] == "cell"]
+    assert [written(text) for text in order] == [round(v, 1) for v in t["own"].flatten().tolist()]
+
+
+def test_heads_are_told_apart_right_and_wrong(facts):
+    trace, t = played.heads()
+    for step, name in ((3, "apart"), (7, "straight")):
+        scene = facts(trace, step, 2)
+        fills: dict[str, set] = {}
+        for cell in cells(scene, name):
+            fills.setdefault(cell["fill"], set()).add(cell["index"][1])
+        assert sorted(map(sorted, fills.values())) == [[0], [1]]
+    claims = [m["words"] for m in named(facts(trace, 3, 2), "claim") if m["type"] == "text"]
+    assert claims == ["head 0", "head 1"] * 3
+    assert [m["words"] for m in named(facts(trace, 7, 2), "claim") if m["type"] == "text"] == ["head 0", "head 1"]
+
+
+def test_merging_lays_the_heads_side_by_side(facts):
+    trace, _ = played.heads()
+    scene = facts(trace, 6, 2)
+    assert "heads and H into n_embd = 8" in scene["caption"]
+    assert len(cells(scene, "merged")) == 24
+
+
+# ---------- masks, softmax, scale
+
+
+def test_exactly_the_future_is_hatched(facts, head):
+    trace, t = head
+    for step, name in ((8, "mask"), (9, "masked"), (10, "masked")):
+        scene = facts(trace, step, facts_last(trace, step))
+        hatched = {tuple(c["index"][-2:]) for c in cells(scene, name) if "masked" in c["kind"]}
+        assert hatched == {(0, 1), (0, 2), (1, 2)}, (step, name)
+
+
+def facts_last(trace: dict, step: int) -> int:
+    return {8: 1, 9: 2, 10: 4}[step]
+
+
+def test_a_softmax_row_fills_one_bar(facts, head):
+    scene = facts(head[0], 10, 4)
+    for i in range(3):
+        bars = [m for m in named(scene, f"bar{i}.") if m["type"] == "box"]
+        ends = next(m["d"] for m in named(scene, f"bar{i}.ends"))
+        left, right = (float(piece.split(" ")[0]) for piece in ends[1:].split("M"))
+        assert sum(bar["w"] for bar in bars) == pytest.approx(right - left, abs=0.01)
+    assert words(scene).count("= 1.00") == 3
+
+
+def test_softmax_shifts_exponentiates_and_normalises(facts, head):
+    trace, t = head
+    row = t["masked"][0, 2]
+    shifted, powers = row - row.max(), (row - row.max()).exp()
+    for part, lines in ((1, 2), (2, 3), (3, 4)):
+        scene = facts(trace, 10, part)
+        table = {m["key"]: m["text"] for m in named(scene, "ledger.") if m["type"] == "cell"}
+        for r, values in enumerate((row, shifted, powers, powers / powers.sum())):
+            for k in range(3):
+                want = f"{values[k]:.2f}".replace("-0.00", "0.00").replace("-", "−") if r < lines else ""
+                assert table[f"ledger.{r}.{k}"] == want, (part, r, k)
+
+
+def test_scaling_pales_on_the_one_scale_of_the_trace(facts, head):
+    scene = facts(head[0], 7, 2)
+    share = {c["cell"]: float(c["fill"].split(") ")[1].split("%")[0]) for c in cells(scene) if c["index"] == [0, 0, 1]}
+    assert share["scaled"] == pytest.approx(share["scores"] / 2, abs=1)
+    assert "÷ √H" in words(scene)
+
+
+def test_no_number_nan_and_the_infinities_are_told_apart(facts):
+    kinds = [c["kind"] for c in cells(facts(played.kinds(), 11, 1), "odd")]
+    assert kinds == ["nan", "inf", "masked", ""]
+
+
+def test_masked_fill_hatches_what_it_fills(facts):
+    scene = facts(played.kinds(), 9, 2)
+    for name in ("blocked", "filled"):
+        hatched = {tuple(c["index"]) for c in cells(scene, name) if "masked" in c["kind"]}
+        assert hatched == {(i, j) for i in range(3) for j in range(4) if j > i}, name
+
+
+# ---------- shapes without numbers
+
+
+def test_what_was_not_recorded_is_drawn_to_scale_and_without_numbers(facts):
+    trace = played.big()
+    scene = facts(trace, 2, 1)
+    assert not [c for c in cells(scene) if c["text"]]
+    blocks = {m["key"]: m for m in scene["marks"] if m["type"] == "box" and m["kind"] == "block"}
+    x, weight = (next(m for key, m in blocks.items() if key.startswith(name)) for name in ("x", "query.weight"))
+    assert x["w"] / x["h"] == pytest.approx(64 / 8, rel=0.01)
+    assert weight["h"] / weight["w"] == pytest.approx(64 / 16, rel=0.01)
+    assert x["w"] == pytest.approx(weight["h"]), "the contracted dim is as long in both"
+
+
+def test_a_wide_tensor_is_a_few_marks(facts):
+    table = played.Rows("wide")
+    table.know("w", torch.zeros(4096, 4096), "H n_embd")
+    table.row("x", "input", torch.zeros(2, 2048, 4096), "batch S n_embd", [], "x", "input")
+    table.row("q", "linear", torch.zeros(2, 2048, 4096), "batch S H", ["x", "w"], "q")
+    scene = facts(table.trace(), 2, 1)
+    assert len(scene["marks"]) < 60
+    assert scene["height"] < 700
+
+
+# ---------- laws
+
+
+@pytest.mark.parametrize("width", [358, 700, 822, 1100])
+@pytest.mark.parametrize("make", [lambda: played.head()[0], lambda: played.heads()[0], played.big, played.kinds])
+def test_keys_are_unique_sentences_are_whole_and_nothing_leaves_the_stage(modules, facts, make, width):
+    trace = make()
+    for step, count in enumerate(modules.evaluate("phasesOf", trace), 1):
+        for phase in range(1, count + 1):
+            scene = facts(trace, step, phase, width=width)
+            keys = [m["key"] for m in scene["marks"]]
+            assert len(keys) == len(set(keys))
+            assert scene["caption"].endswith(".")
+            assert "undefined" not in scene["caption"]
+            assert "NaN" not in scene["caption"]
+            for mark in scene["marks"]:
+                numbers = [mark[side] for side in ("x", "y", "w", "h") if side in mark]
+                assert all(isinstance(n, int | float) and math.isfinite(n) for n in numbers), mark
+                if mark["type"] in ("cell", "box"):
+                    assert mark["x"] >= -2, (step, phase, mark)
+                    assert mark["x"] + mark["w"] <= width + 2, (step, phase, mark)
+
+
+def test_every_axis_says_its_name_and_size(facts, head):
+    for step in range(1, 12):
+        scene = facts(head[0], step, 1)
+        said = set(" ".join(words(scene)).replace(" = ", "=").split())
+        for tensor in [*head[0]["steps"][step - 1]["inputs"], head[0]["steps"][step - 1]["output"]]:
+            for label, size in zip(tensor["dims"], tensor["shape"], strict=True):
+                assert f"{label}={size}" in said, (step, label)
