@@ -13,6 +13,8 @@ export JUPYTER_PREFER_ENV_PATH := 1
 unexport PYTHONPATH
 unexport PYTHONHOME
 unexport JUPYTER_PATH
+# Packages are compiled when they are first imported; without a place to keep that, at every import.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: help environment book serve lab notebooks test bench clean
 

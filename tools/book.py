@@ -24,6 +24,7 @@ BUILD = ROOT / "_build"
 HTML = BUILD / "html"
 PAGES_READ = BUILD / ".doctrees"
 LOOK = BUILD / "look.sha256"
+NOISE = "Kernel is running over TCP without encryption"
 COMMAND = ("build", ".", "-W", "-n", "--keep-going")
 
 
@@ -42,16 +43,32 @@ def build() -> int:
     now = look()
     if not LOOK.exists() or LOOK.read_text() != now:
         shutil.rmtree(PAGES_READ, ignore_errors=True)
-    environment = os.environ | RUN_ENV | {"PYTHONUNBUFFERED": "1"}
-    builder = Path(sys.executable).parent / "jupyter-book"
-    code = subprocess.run(
-        [builder, *COMMAND], cwd=ROOT, env=environment, stdin=subprocess.DEVNULL
-    ).returncode
+    code = jupyter_book()
     if code:
         # A page that was read with a warning would pass in silence the next time.
         shutil.rmtree(PAGES_READ, ignore_errors=True)
     LOOK.write_text(now)
     return code
+
+
+def jupyter_book() -> int:
+    """Run Jupyter Book, passing on all that it says but what every kernel says of its socket."""
+    environment = os.environ | RUN_ENV | {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
+    process = subprocess.Popen(
+        [Path(sys.executable).parent / "jupyter-book", *COMMAND],
+        cwd=ROOT,
+        env=environment,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+    assert process.stdout is not None
+    for line in process.stdout:
+        if NOISE not in line:
+            print(line, end="", flush=True)
+    return process.wait()
 
 
 def main() -> int:
