@@ -9,7 +9,7 @@ from torch import Tensor
 
 
 def by_loops(function: Callable, *arguments: Tensor | int, keep: int = 2) -> Tensor:
-    """Apply a function of the oracle to each sequence; the last `keep` axes of a tensor are its own."""
+    """Apply a function of the oracle to each sequence, the last `keep` axes of a tensor."""
     tensors = [a for a in arguments if isinstance(a, Tensor)]
     batch = tensors[0].shape[:-keep]
     if not batch:

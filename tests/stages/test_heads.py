@@ -9,7 +9,8 @@ from ..loops import by_loops
 
 
 @pytest.mark.parametrize(
-    ("batch", "S", "heads", "H"), [((), 5, 4, 6), ((2,), 5, 4, 6), ((2, 3), 5, 4, 1), ((4,), 4, 4, 4)]
+    ("batch", "S", "heads", "H"),
+    [((), 5, 4, 6), ((2,), 5, 4, 6), ((2, 3), 5, 4, 1), ((4,), 4, 4, 4)],
 )
 def test_splits_and_merges_as_the_loops_do(batch, S, heads, H) -> None:
     x = torch.randn(*batch, S, heads * H, dtype=torch.float64)

@@ -96,7 +96,7 @@ def test_refuses_a_mask_that_does_not_say_what_it_means(mask, message) -> None:
 
 @pytest.mark.bad_input
 def test_refuses_a_mask_that_is_no_tensor() -> None:
-    with pytest.raises(DtypeError, match="may_attend is a list but must be a torch.Tensor"):
+    with pytest.raises(DtypeError, match=r"may_attend is a list but must be a torch\.Tensor"):
         mask_scores(torch.zeros(1, 2), [[True, False]])
 
 

@@ -70,7 +70,13 @@ def test_empty_sequences_project_to_empty_ones() -> None:
             ShapeError,
             r"weight has H = 16 but bias has H = 24 .*one number for each row of the weight",
         ),
-        (torch.zeros(24), torch.zeros(16, 24), None, ShapeError, r"x has 1 axes, \(24\), but must be"),
+        (
+            torch.zeros(24),
+            torch.zeros(16, 24),
+            None,
+            ShapeError,
+            r"x has 1 axes, \(24\), but must be",
+        ),
         (torch.zeros(5, 24), torch.zeros(1, 16, 24), None, ShapeError, r"weight has 3 axes"),
         (
             torch.zeros(5, 24, dtype=torch.int64),

@@ -1,4 +1,4 @@
-"""attention_weights and weighted_sum: against loops and PyTorch, rows that see nothing, gradients."""
+"""attention_weights and weighted_sum: against loops and PyTorch, blind rows, gradients."""
 
 import math
 
@@ -18,7 +18,9 @@ LOW = -math.inf
 @pytest.mark.parametrize("shape", [(5, 7), (2, 5, 7), (2, 3, 4, 1), (4, 4, 4)])
 def test_weighs_as_the_loops_do(shape: tuple[int, ...]) -> None:
     scores = 3 * torch.randn(shape, dtype=torch.float64)
-    torch.testing.assert_close(attention_weights(scores), by_loops(oracle.attention_weights, scores))
+    torch.testing.assert_close(
+        attention_weights(scores), by_loops(oracle.attention_weights, scores)
+    )
 
 
 scores_of_any_kind = st.lists(
@@ -135,8 +137,8 @@ def test_no_keys_give_zeros() -> None:
         (
             torch.zeros(2, 5, 7),
             torch.zeros(2, 5, 6),
-            r"weighted_sum: weights has Sk = 7 but v has Sk = 5 \(weights is \(batch=2, Sq=5, Sk=7\), "
-            r"v is \(batch=2, Sk=5, Hv=6\)\); weights must have one column for each row of v",
+            r"weighted_sum: weights has Sk = 7 but v has Sk = 5 \(weights is \(batch=2, Sq=5, "
+            r"Sk=7\), v is \(batch=2, Sk=5, Hv=6\)\); weights must have one column for each row",
         ),
         (torch.zeros(2, 5, 7), torch.zeros(1, 7, 6), r"weights has batch = 2 but v has batch = 1"),
     ],
