@@ -13,7 +13,6 @@ import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import torch
 from torch import nn
 
 from .constructors import Named, readable
@@ -63,23 +62,24 @@ class Adopted:
             if identity.labels is None:
                 identity.labels = [named.of(*pair) for pair in zip(sizes, tensor.shape, strict=True)]
 
-    def plain(self, value: Any) -> Any:
-        """Turn tagged ints back into plain ones, also one level down in a container."""
+    def plain(self, value: Any, deep: int = 3) -> Any:
+        """Turn tagged ints back into plain ones, in containers too; what holds none is kept."""
         if isinstance(value, Dim):
             return int(value) if value.label.owner is self._owner else value
-        if isinstance(value, list) and any(type(item) is Dim for item in value):
-            value[:] = [self._one(item) for item in value]
-        elif isinstance(value, dict) and any(type(item) is Dim for item in value.values()):
-            value.update({key: self._one(item) for key, item in value.items()})
-        elif isinstance(value, tuple) and any(type(item) is Dim for item in value):
-            items = [self._one(item) for item in value]
-            if isinstance(value, torch.Size):
-                return torch.Size(items)
-            return type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+        if not deep or not isinstance(value, list | dict | tuple):
+            return value
+        items = list(value.values()) if isinstance(value, dict) else list(value)
+        new = [self.plain(item, deep - 1) for item in items]
+        if all(old is item for old, item in zip(items, new, strict=True)):
+            return value
+        if isinstance(value, list):
+            value[:] = new
+        elif isinstance(value, dict):
+            value.update(zip(list(value), new, strict=True))
+        else:
+            named = hasattr(value, "_fields")
+            value = type(value)(*new) if named else type(value)(new)
         return value
-
-    def _one(self, item: Any) -> Any:
-        return int(item) if type(item) is Dim and item.label.owner is self._owner else item
 
 
 def _roots(source: Callable | types.FrameType) -> Iterator[tuple[str, nn.Module]]:

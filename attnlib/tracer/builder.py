@@ -14,7 +14,7 @@ from .given import book_name
 from .recorder import Call, Identity, Recorder, ShapeRead, StageCall, State
 from .rows import Step, TensorInfo
 from .rules import RULES, Unknown
-from .source import Site, operands, site_of
+from .source import Site, operands, shown_file, site_of
 from .symbols import BOOK, CODE, WRITTEN, Dim, Label
 
 FUSED = "fused_attention"
@@ -95,6 +95,47 @@ class Operation:
         node = self._site.node
         return int(len(self._call.args) > len(node.args))
 
+    # -- when it failed ---------------------------------------------------------------------
+
+    @property
+    def strict(self) -> bool:
+        return self._builder.strict
+
+    def made(self, which: int) -> Step | None:
+        """Return the row that made an input, if there is one."""
+        return self._builder.maker(self.inputs[which])
+
+    def size_words(self, argument: str, sizes: list[int]) -> list[str]:
+        """Write sizes as the code calls them: ``heads=4``, or the number."""
+        words = []
+        for place, size in enumerate(sizes):
+            label = self.size(argument, place, self.params[argument][place])
+            word = self.symbols.text(label)
+            words.append(word if word == str(size) else f"{word}={size}")
+        return words
+
+    def written_sizes(self) -> str | None:
+        """Return the sizes of a ``view`` as they are written."""
+        node = self._site.node
+        if not self._call.direct or not isinstance(node, ast.Call):
+            return None
+        return ", ".join(ast.unparse(argument) for argument in node.args[1 - self._receiver() :])
+
+    def run(self, tensors: list) -> object:
+        """Run the operation again on other tensors."""
+        given = iter(tensors)
+
+        def thaw(value):
+            if isinstance(value, State):
+                return next(given)
+            if isinstance(value, tuple):
+                return tuple(thaw(item) for item in value)
+            return value
+
+        function = self._builder.recorder.failed[2]
+        args = tuple(thaw(value) for value in self._call.args)
+        return function(*args, **{name: thaw(value) for name, value in self._call.kwargs.items()})
+
     def operand(self, which: int) -> str | None:
         """Return the expression that an input tensor is written as, where it is written."""
         node = self._site.node
@@ -129,11 +170,16 @@ class Builder:
         self._named: list[tuple[TensorInfo, list[Label]]] = []
         self._stages: dict[int, Step] = {}
         self._stage_calls: list[StageCall] = []
+        self._files: dict[str, str | None] = {}
         self._made: dict[Identity, Step] = {}
+        self.failed: tuple[Step, Operation, Site] | None = None  # the last one that raised
         self._last: dict[int, Call] = {}  # of each stage, the operation that gives its result
 
     def labels(self, state: State) -> list[Label]:
         return self.recorder.labels(state)
+
+    def maker(self, state: State) -> Step | None:
+        return self._made.get(state.identity)
 
     # -- one pass ---------------------------------------------------------------------------
 
@@ -148,13 +194,20 @@ class Builder:
             else:
                 self._tell(event, after.get(id(event)))
         _finish(self.steps)
+        words: dict[Label, str] = {}
         for info, labels in self._named:
-            info.dims = tuple(self.symbols.text(label) for label in labels)
+            info.dims = tuple([self._word(label.root(), words) for label in labels])
         return self.steps
+
+    def _word(self, root: Label, words: dict[Label, str]) -> str:
+        word = words.get(root)
+        if word is None:
+            word = words[root] = self.symbols.text(root)
+        return word
 
     def input(self, name: str, state: State, site: Site | None) -> None:
         """Begin with a tensor that was passed in."""
-        state.identity.name = name
+        state.identity.name, state.identity.named = name, True
         info = self.info(state, name)
         self.findings.stand(self.labels(state))
         self.steps.append(Step(
@@ -210,12 +263,14 @@ class Builder:
         if variable is None and len(outputs) == 1 and _is_name(outputs[0].name):
             variable = outputs[0].name
         step = Step(
-            0, site.file, site.line, site.code, site.expression, variable, op.name, inputs,
+            0, self._file(site.path), site.line, site.code, site.expression, variable, op.name, inputs,
             None if not outputs else outputs[0] if len(outputs) == 1 else outputs,
             shown_params(op), self._module(call.module), call.kind,
         )  # fmt: skip
         if op.name == "scaled_dot_product_attention":
             step.note = FUSED_NOTE
+        if call.error is not None:
+            self.failed = (step, op, site)
         for state in op.outputs if call.error is None else ():
             self._made[state.identity] = step
         self._place(step, call, later)
@@ -224,7 +279,7 @@ class Builder:
         """At a tensor's first sight give it its written name, and the dims of that name."""
         identity = state.identity
         if identity.name is None:
-            identity.name = op.operand(which) or self._parameter(op, which)
+            identity.name = self._parameter(op, which) or op.operand(which)
         name = identity.name
         if self._variables and name in self._variables:
             entry = self._variables[name]
@@ -232,9 +287,11 @@ class Builder:
 
     def _parameter(self, op: Operation, which: int) -> str | None:
         """Name a layer's own tensor after its module: ``query.weight``."""
-        path, argument = self._modules.get(op.module), op.bound.places[which][0]
-        if op.module is None or not isinstance(getattr(op.module, argument, None), torch.Tensor):
+        argument = op.bound.places[which][0]
+        held = getattr(op.module, argument, None) if op.module is not None else None
+        if not isinstance(held, torch.Tensor) or held.shape != op.inputs[which].shape:
             return None
+        path = self._modules.get(op.module)
         return f"{path}.{argument}" if path else argument
 
     def _operand_name(self, op: Operation, which: int, call: Call) -> str:
@@ -291,7 +348,7 @@ class Builder:
                 name = f"{targets[0]}[{place}]"
             else:
                 name = targets[place] if place < len(targets) else None
-            if name is not None or call.kind in ("new", "view", "copy"):
+            if name or call.kind in ("new", "view", "copy") or state.identity.name is None:
                 state.identity.name = name or self._unnamed(op, call, site, place)
                 state.identity.named = name is not None or _is_name(state.identity.name)
             result.append(self.info(state, state.identity.name))
@@ -310,6 +367,11 @@ class Builder:
         if not call.direct and later is not None and later.number == call.number:
             return ()  # inside a library call only the last operation gives its value
         return landing(call.chain)
+
+    def _file(self, path: str) -> str | None:
+        if path not in self._files:
+            self._files[path] = shown_file(path)
+        return self._files[path]
 
     def _module(self, module) -> str | None:
         if module is None:
@@ -351,7 +413,7 @@ class Builder:
             ("scaled_dot_product_attention", FUSED_NOTE) if stage.name == FUSED else (stage.name, "")
         )
         return Step(
-            0, site.file, site.line, site.code, site.expression, None, op, inputs, None, params,
+            0, self._file(site.path), site.line, site.code, site.expression, None, op, inputs, None, params,
             self._module(stage.module), "new", note,
         )  # fmt: skip
 

@@ -33,9 +33,11 @@ _LIBRARY = tuple(
 _LIBRARY_PARTS = tuple(f"{os.sep}{name}{os.sep}" for name in ("einops", "jaxtyping", "beartype"))
 READER, LIBRARY, STAGE = "reader", "library", "stage"
 _KINDS: dict[str, str] = {}
+_THIS = (lambda: None).__code__.co_filename
 _METHODS = torch._tensor.__file__
 _CALL = torch.nn.Module._wrapped_call_impl.__code__
 _QUIET = {"requires_grad_", "retain_grad", "register_hook", "dim", "stride", "numel", "is_contiguous"}
+_FILLING = {"reset_parameters", "_reset_parameters"}
 _SKIP, _SHAPE, _SIZE = "skip", "shape", "size"
 
 
@@ -93,8 +95,8 @@ class Call:
     """One operation as it happened."""
 
     __slots__ = (
-        "args", "chain", "direct", "error", "kwargs", "kind", "module", "name", "number", "op", "out",
-        "stages",
+        "args", "chain", "direct", "error", "hidden", "kwargs", "kind", "module", "name", "number",
+        "op", "out", "stages",
     )  # fmt: skip
 
 
@@ -116,7 +118,7 @@ class Recorder(TorchFunctionMode):
         self.events: list[Call | ShapeRead] = []
         self.dropped = 0
         self.base: types.CodeType | None = None  # where to stop walking: the code that traces
-        self.failed: tuple[BaseException, Call] | None = None
+        self.failed: tuple[BaseException, Call, Any] | None = None
         self._tiny, self._left = tiny, max_steps
         self._states = WeakTensorKeyDictionary()
         self._identities = 0
@@ -152,7 +154,7 @@ class Recorder(TorchFunctionMode):
         except Exception as error:
             call.error, call.out, call.kind = error, None, "error"
             self._keep(call)
-            self.failed = (error, call)
+            self.failed = (error, call, func)
             raise
         if plan == "__setitem__":
             call.out, call.kind = self.state(args[0]), "in-place"
@@ -167,6 +169,8 @@ class Recorder(TorchFunctionMode):
         return out
 
     def _keep(self, call: Call) -> None:
+        if call.hidden and call.error is None:
+            return
         self._left -= 1
         self.events.append(call)
 
@@ -184,7 +188,7 @@ class Recorder(TorchFunctionMode):
                 self._where(call, sys._getframe(2), None)
                 call.args, call.kwargs = self._freeze(args, []), self._freeze(kwargs, [])
                 self._keep(call)
-                self.failed = (error, call)
+                self.failed = (error, call, func)
             raise
         if _tensors(out):
             self.dropped += 1
@@ -271,8 +275,12 @@ class Recorder(TorchFunctionMode):
         chain: list[tuple[types.CodeType, int]] = []
         stages: list[tuple[Any, int]] = []
         module = below = entered = None
+        call.hidden = False  # a layer that fills its own new weights is no step of the reader's
         while frame is not None:
             code = frame.f_code
+            if code.co_filename is _THIS:  # a trace inside this one
+                frame = frame.f_back
+                continue
             kind = kind_of(code.co_filename)
             if kind is not LIBRARY:
                 if not chain:
@@ -282,6 +290,8 @@ class Recorder(TorchFunctionMode):
                 chain.append((code, frame.f_lasti))
             elif code is _CALL and module is None:
                 module = frame.f_locals["self"]
+            elif not chain and code.co_name in _FILLING:
+                call.hidden = True
             if code is self.base:
                 break
             below, frame = frame, frame.f_back

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import torch as _torch
 
 from ..dims import role
+from .explanations import explained
 from .rows import Failure, Step, Warning, as_dict
 
 if TYPE_CHECKING:
@@ -127,19 +128,12 @@ def finish(
     trace.warnings = builder.findings.warnings()
     trace.dropped = builder.recorder.dropped
     trace.output = output
-    names = list(dict.fromkeys(_names(trace.steps)))
+    names, trace.sizes = _sizes(trace.steps)
     trace.roles = {name: role(name) for name in names}
-    trace.sizes = _sizes(trace.steps)
     if failure is not None:
-        explain(trace, builder, failure)
+        trace.error = explained(builder, failure)
     builder.recorder.close()
     return trace
-
-
-def explain(trace: Trace, builder: Builder, failure: BaseException) -> None:
-    from .explanations import explained
-
-    explained(trace, builder, failure)
 
 
 def _infos(steps):
@@ -149,19 +143,15 @@ def _infos(steps):
         yield from _infos(step.steps)
 
 
-def _names(steps):
-    for info in _infos(steps):
-        for dim in info.dims:
-            for part in re.split(r"\*|//", dim):
-                if not part.isdigit():
-                    yield part
-
-
-def _sizes(steps) -> dict[str, int]:
-    """Return the named dims that have one size throughout."""
+def _sizes(steps) -> tuple[list[str], dict[str, int]]:
+    """Return every named dim in order, and the sizes of those that have one throughout."""
     found: dict[str, set[int]] = {}
     for info in _infos(steps):
         for dim, size in zip(info.dims, info.shape, strict=True):
-            if dim.isidentifier():
-                found.setdefault(dim, set()).add(size)
-    return {name: sizes.pop() for name, sizes in found.items() if len(sizes) == 1}
+            found.setdefault(dim, set()).add(size)
+    names = dict.fromkeys(part for dim in found for part in re.split(r"\*|//", dim))
+    single = {dim: sizes.pop() for dim, sizes in found.items() if len(sizes) == 1}
+    return (
+        [name for name in names if not name.isdigit()],
+        {dim: size for dim, size in single.items() if dim.isidentifier()},
+    )

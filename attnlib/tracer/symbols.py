@@ -275,19 +275,22 @@ class Symbols:
 
     # -- in words ---------------------------------------------------------------------------
 
-    def text(self, label: Label) -> str:
+    def text(self, label: Label, deep: int = 8) -> str:
         """Write a label: its name, the product it is known to be, or its number."""
         root = label.root()
         if root.names:
             rank, _, name = min(root.names)
             both = rank == BOOK and {"Sq", "Sk"} <= {known[2] for known in root.names}
             return "S" if both else name
+        if not deep:
+            return str(root.size)
         if root.factors is not None:
-            words = [self.text(factor) for factor in root.factors]
+            words = [self.text(factor, deep - 1) for factor in root.factors]
             if not all(word.isdigit() for word in words):
                 return "*".join(word for word in words if word != "1")
         if root.share is not None:
-            whole, below = self.text(root.share[0]), [self.text(f) for f in root.share[1]]
+            whole = self.text(root.share[0], deep - 1)
+            below = [self.text(factor, deep - 1) for factor in root.share[1]]
             if whole.isidentifier() and len(below) == 1 and below[0] != "1":
                 return f"{whole}//{below[0]}" if below[0].isidentifier() else str(root.size)
         return str(root.size)

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 
 COLUMNS = ("line", "variable", "operation", "inputs", "shape", "sizes", "kind", "note")
 NARROWEST, WIDEST = 60, 200
-_GIVES = (("inputs", 14), ("operation", 12), ("variable", 9), ("inputs", 6), ("shape", 12))
+_GIVES = (
+    ("inputs", 9), ("inputs", 0), ("operation", 12), ("variable", 9), ("kind", 0), ("shape", 12),
+)  # fmt: skip
 
 
 def cells(step: Step) -> dict[str, str]:
@@ -46,13 +48,16 @@ def terminal(trace: Trace, width: int | None = None) -> str:
     rows = [{name: clean(cell) for name, cell in row.items()} for row in rows_of(trace)]
     shown = [name for name in COLUMNS if any(row[name] for row in rows)] or list(COLUMNS)
     notes = []
-    if sum(max(_width(row[name]) for row in rows) + 2 for name in shown) > width:
+    if sum(max((_width(row[name]) for row in rows), default=0) + 2 for name in shown) > width:
         notes = _footnotes(rows)
     widths = {name: max([len(name), *(_width(row[name]) for row in rows)]) for name in shown}
     for name, least in _GIVES:
         over = sum(widths.values()) + 2 * (len(shown) - 1) - width
         if name in widths and over > 0:
             widths[name] = max(min(least, widths[name]), widths[name] - over)
+            if not least and widths[name] < 6:  # no room for a readable cell
+                shown.remove(name)
+                del widths[name]
     lines = [_line({name: name for name in shown}, shown, widths)]
     lines.append("  ".join("─" * widths[name] for name in shown))
     lines += [_line(row, shown, widths) for row in rows]

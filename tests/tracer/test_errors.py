@@ -1,0 +1,108 @@
+"""Failing code: the exception stays its own, the explanation is right, the correction runs."""
+
+import inspect
+
+import pytest
+import torch
+
+from attnlib import ShapeError, SingleHeadAttention, trace
+from attnlib.tracer import tracing
+from tests.tracer.raising import RAISING
+
+
+@pytest.mark.parametrize("name", RAISING)
+def test_the_note_explains(name):
+    build, kind, words, suggestion = RAISING[name]
+    fn, inputs, dims = build()
+    with pytest.raises(kind) as plain:
+        fn(*inputs)
+    with pytest.raises(kind) as caught:
+        trace(fn, *inputs, dims=dims)
+    assert str(caught.value) == str(plain.value)  # the code's own exception
+    (note,) = caught.value.__notes__
+    for word in words:
+        assert word in note, note
+    error = caught.value.attnlib_trace.error
+    assert error.message == note and error.suggestion == suggestion
+    assert f"torch: {str(plain.value).splitlines()[0]}" in note
+    lines = inspect.getsource(inspect.getmodule(build)).splitlines()
+    assert lines[error.line - 1].strip() in note and "^^^" in note
+
+
+@pytest.mark.parametrize("name", [name for name, sample in RAISING.items() if sample[3]])
+def test_the_suggestion_really_runs(name):
+    """Written into the reader's own line, in place of what failed, it gives a tensor."""
+    build, kind, _, suggestion = RAISING[name]
+    fn, inputs, dims = build()
+    found = trace(fn, *inputs, dims=dims, on_error="return")
+    step = found.steps[-1]
+    assert step.kind == "error" and step.output is None and step.expression in step.code
+    function = fn.forward if isinstance(fn, torch.nn.Module) else fn
+    names = dict(zip(inspect.signature(function).parameters, inputs, strict=True))
+    names |= {"torch": torch, "F": torch.nn.functional, "self": fn, **shapes_of(names)}
+    names |= dict(inspect.getclosurevars(function).nonlocals)
+    if name in ("mask_on_another_device", "view_without_moving_heads"):
+        names |= {"mask": torch.ones(5, 5, dtype=torch.bool), "y": torch.randn(2, 3, 5, 4)}
+    assert isinstance(eval(suggestion, names), torch.Tensor)
+
+
+def shapes_of(names):
+    y = names.get("y")
+    return dict(zip("BhTd", y.shape, strict=True)) if y is not None and y.dim() == 4 else {}
+
+
+def test_the_trace_up_to_there_is_kept():
+    def attend(x):
+        y = x * 2
+        z = y @ y
+        return z
+
+    found = trace(attend, torch.randn(2, 5, 3), dims="batch S H", on_error="return")
+    assert [step.variable for step in found.steps] == ["x", "y", "z"]
+    assert found.steps[-1].kind == "error" and found.output is None
+    assert "try: y @ y.transpose(-2, -1)" in str(found)
+
+
+def test_an_error_that_the_code_catches_is_a_row():
+    def attend(x):
+        try:
+            x @ x
+        except RuntimeError:
+            pass
+        return x @ x.mT
+
+    found = trace(attend, torch.randn(2, 5, 3))
+    assert [step.kind for step in found.steps] == ["input", "error", "view", "new"]
+    assert found.error is None and found.output.shape == (2, 5, 5)
+
+
+def test_errors_that_are_no_operations_keep_their_place():
+    def odd(x):
+        y = x + 1
+        return y.no_such_thing
+
+    found = trace(odd, torch.ones(2), on_error="return")
+    assert "y.no_such_thing" in found.error.message and found.error.suggestion is None
+    with pytest.raises(ShapeError, match="n_embd = 12") as caught:
+        trace(SingleHeadAttention(12, 4), torch.randn(2, 5, 9), dims="batch S n_embd")
+    assert "modules.py" in caught.value.__notes__[0]
+
+
+def test_keyboard_interrupt_passes():
+    def stop(x):
+        x = x + 1
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt, match="^$"):
+        trace(stop, torch.ones(2), on_error="return")
+    with pytest.raises(KeyboardInterrupt, match="^$"), tracing():
+        raise KeyboardInterrupt
+
+
+def test_dims_of_a_wrong_count_are_refused():
+    with pytest.raises(ShapeError, match=r'"batch S" names 2 axes but x has 3, \(2, 5, 3\)'):
+        trace(lambda x: x, torch.ones(2, 5, 3), dims="batch S")
+    with pytest.raises(ShapeError, match="dims names z, but the tensors that go in are x"):
+        trace(lambda x: x, torch.ones(2), dims={"z": "S"})
+    step = trace(lambda x: x + 1, torch.ones(4, 2, 5, 3), dims="... S _").steps[-1]
+    assert step.output.dims == ("4", "2", "S", "3")

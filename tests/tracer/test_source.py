@@ -1,0 +1,160 @@
+"""Lines, expressions and variables; `executing` is the oracle for the node of every operation."""
+
+import ast
+import sys
+
+import executing
+import torch
+from torch import nn
+from torch.overrides import TorchFunctionMode
+
+from attnlib import trace
+from attnlib.tracer import tracing
+from attnlib.tracer.recorder import LIBRARY, kind_of
+from attnlib.tracer.source import site_of
+from tests.tracer.correct import SAMPLES
+
+
+class Oracle(TorchFunctionMode):
+    """Ask `executing` and the tracer for the node of the same instruction."""
+
+    def __init__(self):
+        super().__init__()
+        self.seen = self.agreed = 0
+
+    def __torch_function__(self, func, types, args=(), kwargs=None):
+        frame = sys._getframe(1)
+        while kind_of(frame.f_code.co_filename) is LIBRARY:
+            frame = frame.f_back
+        node = executing.Source.executing(frame).node
+        if node is not None and hasattr(node, "lineno"):
+            mine = site_of(frame.f_code, frame.f_lasti).node
+            self.seen += 1
+            self.agreed += mine is not None and ast.dump(mine) == ast.dump(node)
+        return func(*args, **(kwargs or {}))
+
+
+def test_expressions_are_those_that_executing_finds():
+    with Oracle() as oracle:
+        for build in SAMPLES.values():
+            fn, inputs, _ = build(2, 5, 3, 4)
+            fn(*inputs)
+    assert oracle.seen > 400
+    assert oracle.agreed / oracle.seen > 0.99, (oracle.agreed, oracle.seen)
+
+
+def variables(result):
+    return [step.variable for step in result.steps if step.kind != "input"]
+
+
+def test_targets():
+    class Box(nn.Module):
+        def forward(self, x):
+            d = {}
+            a, b = x + 1, x + 2
+            d["q"] = a * b
+            self.kept = a - b
+            a += b
+            c = (e := x * 3) + 1
+            f: torch.Tensor = c * e
+            g = h = f / 2
+            i = g if g is not None else h * 2
+            j = (x * 2) if x.dim() == 2 else (x * 3)
+            k, (m, n) = x + 1, (x + 2, x + 3)
+            q, *rest = x.unbind(0)
+            return i + j + k + m + n + q
+
+    told = variables(trace(Box(), torch.ones(2, 2)))
+    assert told[:11] == [
+        "a", "b", "d['q']", "self.kept", "a", "e", "c", "f", "g", "j", "k",
+    ]  # fmt: skip
+
+
+def scores_of(a, b):
+    return a @ b.mT
+
+
+def both(a, b):
+    return scores_of(a, b), a * 2
+
+
+def test_the_return_of_a_helper_lands_in_the_callers_variable():
+    def run(x):
+        s = scores_of(x, x)
+        t = (lambda y: y * 2)(s)
+        u, v = both(x, x)
+        return scores_of(u, v[:, :3])
+
+    told = variables(trace(run, torch.randn(3, 3)))
+    assert told == ["x transposed", "s", "t", "x transposed", "u", "v", "b", "b transposed", "output"]
+
+
+def test_layers_inside_a_sequential_are_not_the_variable():
+    net = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 2))
+
+    def run(x):
+        h = net(x)
+        return h
+
+    result = trace(run, torch.ones(1, 3))
+    assert variables(result) == [None, None, "h"]
+    assert [step.module for step in result.steps[1:]] == ["net.0", "net.1", "net.2"]
+    assert [step.inputs[1].name for step in result.steps if step.op == "linear"] == [
+        "net.0.weight", "net.2.weight",
+    ]  # fmt: skip
+
+
+def test_code_without_source_has_its_operation():
+    space = {"torch": torch}
+    exec("def f(x):\n    y = x + 1\n    return y @ y.mT", space)
+    result = trace(space["f"], torch.ones(2, 2))
+    assert [(step.op, step.line, step.code) for step in result.steps[1:]] == [
+        ("add", 2, ""), ("transpose", 3, ""), ("matmul", 3, ""),
+    ]  # fmt: skip
+    assert result.steps[1].file is None
+
+
+def test_loose_lines():
+    q, k = torch.randn(2, 5, 3), torch.randn(2, 5, 3)
+    with tracing(dims={"q": "batch S H", "k": "batch S H"}) as found:
+        scores = q @ k.mT
+        weights = scores.softmax(-1)
+    assert variables(found) == ["k transposed", "scores", "weights"]
+    assert found.steps[-1].output.dims == ("batch", "S", "S")
+    assert weights.shape == (2, 5, 5) and found.title == "tracing"
+
+
+def test_several_lines_and_other_letters():
+    def run(größe):
+        ä = größe.transpose(
+            0,
+            1,
+        ); é = ä + 1  # noqa: E702
+        return é
+
+    result = trace(run, torch.ones(2, 3))
+    assert variables(result) == ["ä", "é"]
+    assert result.steps[2].expression == "ä + 1" and result.steps[2].code == "é = ä + 1"
+    assert "\n" in result.steps[1].code
+
+
+def test_no_absolute_path_anywhere():
+    import json
+
+    result = trace(scores_of, torch.ones(2, 3), torch.ones(2, 3))
+    text = json.dumps(result.to_dict())
+    assert result.steps[-1].file == "tests/tracer/test_source.py" or "/" not in result.steps[-1].file
+    assert "/work" not in text and "/tmp" not in text and "/home" not in text
+
+
+def test_a_notebook_cell_goes_by_its_number():
+    from IPython.core.interactiveshell import InteractiveShell
+
+    shell = InteractiveShell.instance()
+    shell.run_cell("import torch\nfrom attnlib import trace\ndef f(x):\n    y = x @ x.mT\n    return y",
+                   store_history=True)  # fmt: skip
+    shell.run_cell("t = trace(f, torch.ones(2, 3), dims='S H')", store_history=True)
+    step = shell.user_ns["t"].steps[-1]
+    assert (step.file, step.line, step.variable) == ("cell 1", 4, "y")
+    assert step.output.dims == ("S", "S")
+    InteractiveShell.clear_instance()
