@@ -6,35 +6,52 @@ Nothing has to be marked by an author. ``S`` as inline code, ``(batch, S, H)`` i
 
 import re
 
-from attnlib import dims
 from docutils import nodes
 from sphinx.transforms import SphinxTransform
 
-# Queries and keys may differ in length, values in width: same dimension, same colour.
-SIZES_APART = {"Sq": "S", "Sk": "S", "Hv": "H"}
-ROLES = {symbol: symbol for symbol in dims.DIMS} | SIZES_APART
+from attnlib import dims
 
-NAME = re.compile(r"(?<![\w.])(" + "|".join(sorted(ROLES, key=len, reverse=True)) + r")(?!\w)")
-# One axis of a printed shape: a name, a number, `...`, `*batch`, or a product of names and numbers.
-AXIS = r"(?:\.\.\.|\*?\w+(?:\s?[*·×/]\s?\w+)*)"
+# Names that mean a dimension wherever they stand alone. Queries and keys may differ in length,
+# values in width: the same dimension, the same colour.
+ROLES = {name: dims.role(name) for name in [*dims.DIMS, "Sq", "Sk", "Hv"]}
+
+WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
+# One axis of a shape: a name, a number, `...`, `*batch`, a product of names and numbers, `S=3`.
+AXIS = r"(?:\.\.\.|\*?\w+(?:\s?[*·×/=]\s?\w+)*)"
 SHAPE = re.compile(rf"\(({AXIS}(?:, ?{AXIS})*,?)\)")
 SIZED = re.compile(rf"(?<![\w.])({'|'.join(ROLES)}) = \d[\d,]*")
 
 
-def css_class(name):
+def css_class(role):
     """Give the class of a dimension: its colour stands in the style sheet once."""
-    return f"dim dim-{ROLES[name]}"
+    return f"dim dim-{role}"
 
 
-def paint(text):
-    """Wrap each dimension's name in `text`, which is HTML already, in its colour."""
-    return NAME.sub(lambda m: f'<span class="{css_class(m[1])}">{m[1]}</span>', text)
+def names_in(shape):
+    """Find the dimensions in a shape: (match, role) for each.
+
+    In a shape where every name is some dimension's, other people's names count too: (B, T, C).
+    """
+    words = list(WORD.finditer(shape))
+    known = all(dims.role(word[0]) for word in words)
+    roles = dims.role if known else ROLES.get
+    return [(word, roles(word[0])) for word in words if roles(word[0])]
+
+
+def paint(shape):
+    """Wrap each dimension's name in `shape`, which is HTML already, in its colour."""
+    for word, role in reversed(names_in(shape)):
+        painted = f'<span class="{css_class(role)}">{word[0]}</span>'
+        shape = shape[: word.start()] + painted + shape[word.end() :]
+    return shape
 
 
 def paint_shapes(text):
     """Paint the shapes and the sizes (`S = 3`) in `text`, and no other word."""
-    text = SHAPE.sub(lambda m: paint(m[0]) if NAME.search(m[0]) else m[0], text)
-    return SIZED.sub(lambda m: f'<span class="{css_class(m[1])}">{m[0]}</span>', text)
+    text = SHAPE.sub(lambda shape: paint(shape[0]), text)
+    return SIZED.sub(
+        lambda sized: f'<span class="{css_class(ROLES[sized[1]])}">{sized[0]}</span>', text
+    )
 
 
 # --- prose -------------------------------------------------------------------------------------
@@ -48,34 +65,42 @@ class PaintInlineCode(SphinxTransform):
     def apply(self):
         for node in list(self.document.findall(nodes.literal)):
             text = node.astext()
-            if text in ROLES:
-                node["classes"] += css_class(text).split()
-            elif sized := SIZED.fullmatch(text):
-                node["classes"] += css_class(sized[1]).split()
+            sized = SIZED.fullmatch(text)
+            if text in ROLES or sized:
+                role = ROLES[sized[1] if sized else text]
+                node["classes"] += css_class(role).split()
             elif is_only_shape(text):
                 node["classes"].append("shape")
-                node.children = []
-                node += painted_nodes(text, [NAME.finditer(text)])
+                node[:] = painted_nodes(text)
             elif SHAPE.search(text):
-                node.children = []
-                shapes = [s.span() for s in SHAPE.finditer(text)]
-                node += painted_nodes(text, [NAME.finditer(text, *span) for span in shapes])
+                node[:] = [part for piece in pieces(text) for part in piece]
 
 
 def is_only_shape(text):
-    """Say whether every word of `text` is a dimension: `(batch, S, H)`, `heads * H = n_embd`."""
-    words = re.findall(r"[A-Za-z_]\w*", text)
-    return bool(words) and all(word in ROLES for word in words) and "." not in text.replace("...", "")
+    """Say whether `text` is one shape, or only dimensions: `(B, T, C)`, `heads * H = n_embd`."""
+    if SHAPE.fullmatch(text):
+        return bool(names_in(text))
+    return bool(WORD.search(text)) and all(word[0] in ROLES for word in WORD.finditer(text))
 
 
-def painted_nodes(text, findings):
-    """Cut `text` into plain text and one inline node a dimension."""
+def pieces(text):
+    """Cut `text` at its shapes; only they are painted."""
     at = 0
-    for name in (match for finding in findings for match in finding):
-        yield nodes.Text(text[at : name.start()])
-        yield nodes.inline("", name[1], classes=css_class(name[1]).split())
-        at = name.end()
-    yield nodes.Text(text[at:])
+    for shape in SHAPE.finditer(text):
+        yield [nodes.Text(text[at : shape.start()])]
+        yield painted_nodes(shape[0])
+        at = shape.end()
+    yield [nodes.Text(text[at:])]
+
+
+def painted_nodes(shape):
+    """Cut `shape` into plain text and one inline node a dimension."""
+    parts, at = [], 0
+    for word, role in names_in(shape):
+        parts.append(nodes.Text(shape[at : word.start()]))
+        parts.append(nodes.inline("", word[0], classes=css_class(role).split()))
+        at = word.end()
+    return [*parts, nodes.Text(shape[at:])]
 
 
 # --- code cells and what they print ------------------------------------------------------------
@@ -116,12 +141,13 @@ IDENTIFIER = re.compile(r"<(mi|mtext)>(?:<code>)?([A-Za-z_]+)(?:</code>)?</\1>")
 
 
 def paint_formula(mathml):
-    """Paint identifiers that are a dimension's symbol: `S`, `S_q`, `H`, `n_embd`, `batch`, `heads`."""
+    """Paint identifiers that are a dimension's symbol: `S`, `S_q`, `H`, `n_embd`, `heads`."""
 
     def identifier(match):
         tag, name = match.groups()
-        painted = f'<{tag} class="{css_class(name)}">{name}</{tag}>' if name in ROLES else match[0]
-        return painted
+        if name not in ROLES:
+            return match[0]
+        return f'<{tag} class="{css_class(ROLES[name])}">{name}</{tag}>'
 
     mathml = SUBSCRIPTED.sub(r'<msub class="dim dim-\2">\1</msub>', mathml)
     return IDENTIFIER.sub(identifier, mathml)

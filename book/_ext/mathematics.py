@@ -1,4 +1,4 @@
-"""Formulas become MathML while the book is built: nothing runs, and nothing is fetched, to show them."""
+"""Formulas become MathML while the book is built: a page runs and fetches nothing to show them."""
 
 import re
 from html import unescape
@@ -15,7 +15,7 @@ CONVERTER = LatexToMathML(annotation=False, fancy_error=False)
 
 
 def to_mathml(latex, node, *, display):
-    """Convert `latex`; a formula that cannot be shown right is a warning, and so fails the build."""
+    """Convert `latex`; a formula that would not be shown right warns, and so fails the build."""
     try:
         mathml = CONVERTER.convert_with_local_state(latex, displaystyle=display)
     except LatexError as error:

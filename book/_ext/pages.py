@@ -1,12 +1,13 @@
-"""What surrounds the text of a page: contents, style, scripts, policy; and nothing that it does not use."""
+"""What surrounds a page's text: contents, style, scripts, policy; nothing that it does not use."""
 
 import re
 import shutil
 from pathlib import Path
 
 import dimensions
-from attnlib import widgets
 from docutils import nodes
+
+from attnlib import widgets
 
 # Files of the search page, made by Sphinx. Everything else that is not in assets/ is pruned.
 SEARCH_FILES = {
@@ -18,11 +19,14 @@ SEARCH_FILES = {
 }
 PLAYER = 'class="attn-player"'
 # A launched kernel on this machine or on Binder is the only host that a page may ever talk to.
+KERNELS = (
+    "http://localhost:* ws://localhost:* http://127.0.0.1:* ws://127.0.0.1:* "
+    "https://*.mybinder.org wss://*.mybinder.org"
+)
 CONTENT_POLICY = (
-    "default-src 'none'; script-src 'self' 'unsafe-inline' blob:; style-src 'self' 'unsafe-inline'; "
-    "img-src 'self' data:; font-src 'self'; connect-src 'self' http://localhost:* ws://localhost:* "
-    "http://127.0.0.1:* ws://127.0.0.1:* https://*.mybinder.org wss://*.mybinder.org; "
-    "base-uri 'none'; form-action 'none'"
+    "default-src 'none'; script-src 'self' 'unsafe-inline' blob:; "
+    "style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; "
+    f"connect-src 'self' {KERNELS}; base-uri 'none'; form-action 'none'"
 )
 
 
@@ -68,8 +72,8 @@ def contents(context):
     """List the chapters; the current one opens into its sections."""
     if "toctree" not in context:
         return ""
-    html = context["toctree"](collapse=False, titles_only=True, maxdepth=1, includehidden=True) or ""
-    html = PART.sub(r'<p class="part">\1</p>', html)
+    html = context["toctree"](collapse=False, titles_only=True, maxdepth=1, includehidden=True)
+    html = PART.sub(r'<p class="part">\1</p>', html or "")
     current = html.find('<a class="current')
     if current >= 0:
         end = html.index("</a>", current) + len("</a>")

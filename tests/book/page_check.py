@@ -1,6 +1,6 @@
 """What every built page must hold, asked of a real browser.
 
-`check_page` is the whole answer for one page: a list of what is wrong with it, empty when nothing is.
+`check_page` is the whole answer for one page: a list of what is wrong, empty when nothing is.
 """
 
 from __future__ import annotations
@@ -91,7 +91,8 @@ STRUCTURE = """() => {
   count("main", 1);
   count("h1", 1);
   const ids = [...document.querySelectorAll("[id]")].map(e => e.id);
-  for (const id of new Set(ids.filter((id, i) => ids.indexOf(id) !== i))) wrong.push(`id ${id} twice`);
+  for (const id of new Set(ids.filter((id, i) => ids.indexOf(id) !== i)))
+    wrong.push(`id ${id} twice`);
   let level = 0;
   for (const heading of document.querySelectorAll("h1, h2, h3, h4, h5, h6")) {
     const next = Number(heading.tagName[1]);
@@ -99,9 +100,11 @@ STRUCTURE = """() => {
     level = next;
   }
   for (const image of document.images)
-    if (image.alt.trim().length < 10) wrong.push(`no text for the picture ${image.getAttribute("src")}`);
-  const parts = "script[src], link[rel=stylesheet], link[rel=preload], link[rel=icon], img, iframe, source, object";
-  for (const part of document.querySelectorAll(parts)) {
+    if (image.alt.trim().length < 10)
+      wrong.push(`no text for the picture ${image.getAttribute("src")}`);
+  const links = "link[rel=stylesheet], link[rel=preload], link[rel=icon]";
+  const parts = document.querySelectorAll(`script[src], ${links}, img, iframe, source, object`);
+  for (const part of parts) {
     const address = new URL(part.src || part.href || part.data || "", document.baseURI);
     const here = address.protocol === "data:" || address.origin === location.origin
       && address.host === location.host;
@@ -144,7 +147,8 @@ def cards(page: Page, theme: str) -> list[str]:
             wrong.append(f"the picture {image.get_attribute('src')} stands on a card {rim[0]}")
     grounds = page.evaluate(
         """() => [...document.querySelectorAll("main, main *")].map(e => {
-          const [r, g, b, a = 1] = getComputedStyle(e).backgroundColor.match(/[\\d.]+/g).map(Number);
+          const ground = getComputedStyle(e).backgroundColor;
+          const [r, g, b, a = 1] = ground.match(/[\\d.]+/g).map(Number);
           return [e.outerHTML.slice(0, 80), a && (r + g + b) / 3];
         }).filter(([, light]) => light)"""
     )
@@ -160,7 +164,8 @@ def axe(page: Page) -> list[str]:
         WCAG,
     )
     return [
-        f"axe {rule['id']} ×{len(rule['nodes'])}: {rule['help']}, e.g. {rule['nodes'][0]['html'][:120]}"
+        f"axe {rule['id']} ×{len(rule['nodes'])}: {rule['help']}, "
+        f"e.g. {rule['nodes'][0]['html'][:120]}"
         for rule in found["violations"]
     ]
 
@@ -173,10 +178,12 @@ def formulas(page: Page) -> list[str]:
           for (const math of document.querySelectorAll("math")) {
             const box = math.getBoundingClientRect();
             const folded = math.closest("details:not([open])");
-            if (math.namespaceURI !== "http://www.w3.org/1998/Math/MathML") wrong.push("not MathML");
-            if (!folded && box.width * box.height === 0) wrong.push(`empty: ${math.outerHTML.slice(0, 80)}`);
+            if (!math.namespaceURI.endsWith("/MathML")) wrong.push("not MathML");
+            if (!folded && box.width * box.height === 0)
+              wrong.push(`empty: ${math.outerHTML.slice(0, 80)}`);
           }
-          const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+          const main = document.querySelector("main");
+          const walker = document.createTreeWalker(main, NodeFilter.SHOW_TEXT);
           while (walker.nextNode()) {
             if (walker.currentNode.parentElement.closest("code, pre, script")) continue;
             const tex = walker.currentNode.data.match(/\\\\(frac|sqrt|text|top|sum)\\b|\\$\\$/);

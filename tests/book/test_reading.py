@@ -1,0 +1,130 @@
+"""What a reader does with a page by keyboard: theme, contents, search, sections, copying."""
+
+from __future__ import annotations
+
+import pytest
+
+from .page_check import opened
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+CHAPTER = "book/01-projections.html"
+THEME = "document.documentElement.dataset.theme ?? 'auto'"
+
+
+def press(page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def focus_text(page) -> str:
+    return page.evaluate("document.activeElement.textContent.trim()")
+
+
+def test_first_tab_stop_skips_to_the_text(browser, address):
+    with opened(browser, f"{address}/{CHAPTER}") as (page, _):
+        press(page, "Tab")
+        assert focus_text(page) == "Skip to the text"
+        press(page, "Enter")
+        assert page.evaluate("document.activeElement.id") == "main"
+
+
+def test_theme_goes_round_and_is_remembered(browser, address):
+    with opened(browser, f"{address}/{CHAPTER}", theme="light") as (page, heard):
+        page.locator("#theme").focus()
+        seen = []
+        for _ in range(3):
+            press(page, "Enter")
+            seen.append((page.evaluate(THEME), page.locator("#theme").inner_text()))
+        names = ["light", "dark", "auto"]
+        assert seen == [(name, f"Theme: {name}") for name in names]
+        press(page, "Enter", "Enter")
+        page.reload()
+        assert page.evaluate(THEME) == "dark"
+        ground = page.evaluate("getComputedStyle(document.documentElement).backgroundColor")
+        assert ground == "rgb(22, 24, 27)"
+        assert heard == []
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+def test_contents_open_and_close(browser, address, width):
+    with opened(browser, f"{address}/{CHAPTER}", width=width) as (page, _):
+        contents, toggle = page.locator("#contents"), page.locator("#contents-toggle")
+        before = contents.is_visible()
+        assert (
+            toggle.get_attribute("aria-expanded") == str(before).lower() == str(width > 999).lower()
+        )
+        toggle.focus()
+        press(page, "Enter")
+        assert contents.is_visible() is not before
+        assert toggle.get_attribute("aria-expanded") == str(not before).lower()
+
+
+def test_contents_are_there_without_javascript(browser, address):
+    with opened(browser, f"{address}/{CHAPTER}", width=390, javascript=False) as (page, _):
+        assert not page.locator("#contents").is_visible()
+        page.locator("#contents-toggle").click()
+        assert page.locator("#contents a[href*='notation']").is_visible()
+        assert not page.locator("#theme").is_visible()
+
+
+def test_slash_searches_the_book(browser, address):
+    with opened(browser, f"{address}/{CHAPTER}") as (page, heard):
+        press(page, "/")
+        page.keyboard.type("softmax")
+        press(page, "Enter")
+        page.wait_for_url("**/search.html?q=softmax")
+        results = page.locator("#search-results li a")
+        results.first.wait_for()
+        assert "book/notation.html" in " ".join(a.get_attribute("href") for a in results.all())
+        assert page.locator("#page-search-field").input_value() == "softmax"
+        assert heard == []
+
+
+def test_search_code_stays_on_its_page(browser, server):
+    with opened(browser, f"{server}/{CHAPTER}") as (page, _):
+        scripts = page.evaluate("[...document.scripts].map(s => s.src.split('/').pop())")
+    assert set(scripts) <= {"", "book.js", "player.js"}
+
+
+def test_section_in_view_is_marked(browser, address):
+    with opened(browser, f"{address}/{CHAPTER}") as (page, _):
+        link = page.locator("#contents .sections a").nth(3)
+        link.click()
+        page.wait_for_timeout(300)
+        assert link.get_attribute("aria-current") == "true"
+        assert page.locator("#contents [aria-current=true]").count() == 1
+
+
+def test_code_can_be_copied(browser, server):
+    with opened(browser, f"{server}/{CHAPTER}") as (page, _):
+        page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+        block = page.locator("main .cell_input .highlight").first
+        block.locator(".copy").focus()
+        press(page, "Enter")
+        page.wait_for_function("document.activeElement.textContent === 'Copied'")
+        copied = page.evaluate("navigator.clipboard.readText()")
+        assert copied == block.locator("pre").text_content()
+
+
+def test_wide_code_scrolls_by_keyboard(browser, server):
+    with opened(browser, f"{server}/{CHAPTER}", width=390) as (page, _):
+        wide = page.locator("main pre[tabindex='0']").first
+        wide.focus()
+        press(page, "ArrowRight", "ArrowRight")
+        page.wait_for_timeout(300)
+        assert wide.evaluate("box => box.scrollLeft") > 0
+
+
+def test_page_survives_refused_storage(browser, site):
+    context = browser.new_context()
+    context.add_init_script(
+        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } })"
+    )
+    page = context.new_page()
+    errors = []
+    page.on("pageerror", lambda error: errors.append(str(error)))
+    page.goto((site / CHAPTER).as_uri())
+    page.locator("#theme").click()
+    assert page.evaluate(THEME) == "light"
+    context.close()
+    assert errors == []
