@@ -170,15 +170,15 @@ export function drawMemory(scene, step, stage, bottom, heads) {
   const origin = originOf(step, output);
   const tensors = stage === 'before' ? [input] : [input, output];
   const y = bottom + (scene.narrow ? 84 : 86);
-  const inside = cellsOf(scene, input, at, 10, 10).map((index) => address(input, index));
+  const inside = input.values ? cellsOf(scene, input, at).map((index) => address(input, index)) : [];
   const [low, high] = inside.reduce(([a, b], v) => [Math.min(a, v), Math.max(b, v)], [Infinity, -Infinity]);
-  if (!input.values || high - low + 1 > STRIP || !inside.length) {
+  if (!inside.length || high - low + 1 > STRIP) {
     drawStrides(scene, tensors, scene.left, bottom + 62, scene.wide);
     return;
   }
   const moved = copies && origin && stage !== 'before';
   const order = moved
-    ? cellsOf(scene, output, at, 10, 10)
+    ? cellsOf(scene, output, at)
         .sort((a, b) => address(output, a) - address(output, b))
         .map(origin)
     : range(high - low + 1).map((n) => low + n);

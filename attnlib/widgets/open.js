@@ -87,7 +87,8 @@ function drawOver(scene, id, tensor, axis, inside, first, last) {
   });
 }
 
-export const cellsOf = (scene, tensor, at, w, h) =>
-  open(scene, tensor, at, w, h).sheets.flatMap(({ view }) =>
+/** Every index that is drawn, in the order it is drawn in. */
+export const cellsOf = (scene, tensor, at) =>
+  open(scene, tensor, at, 1, 1).sheets.flatMap(({ view }) =>
     range(view.rows).flatMap((i) => range(view.cols).map((j) => view.index(i, j))),
   );

@@ -62,7 +62,8 @@ export const movesNothing = (step) =>
 
 export function headsOf(step, trace, at) {
   const owner = [...step.outputs, ...step.inputs].find(
-    (tensor) => tensor.dims.some((label) => roleOf(trace, label) === 'heads') && rank(tensor) > 2,
+    (tensor) =>
+      tensor.values && rank(tensor) > 2 && tensor.dims.some((label) => roleOf(trace, label) === 'heads'),
   );
   if (!owner) return null;
   const axis = owner.dims.findIndex((label) => roleOf(trace, label) === 'heads');

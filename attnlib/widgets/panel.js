@@ -165,16 +165,15 @@ export function fill(part, trace, { starts, total }) {
 
 /** Every number of a tensor, one table a sheet; where there are too many, or none were recorded, the shape in words. */
 export function tablesOf(trace, tensor) {
-  const lead = indices(tensor.shape.slice(0, -2));
   const head = element('p', {});
   write(
     head,
     say`${code(shown(tensor))} ${namedShape(trace, tensor)} = ${sizedShape(tensor)}${tensor.values ? '' : ', numbers not recorded'}`,
   );
-  if (!tensor.values || count(tensor) > 2000 || lead.length > 64) return [head];
+  if (!tensor.values || count(tensor) === 0 || count(tensor) > 2000) return [head];
   return [
     head,
-    ...lead.map((index) => {
+    ...indices(tensor.shape.slice(0, -2)).map((index) => {
       const at = Object.fromEntries(index.map((i, axis) => [tensor.dims[axis], i]));
       const view = sheet(tensor, at);
       const words = wordsOf(trace, view);

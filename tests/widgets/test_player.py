@@ -1,0 +1,380 @@
+"""The player in Chromium, from one saved file: every control, every number, and nothing left behind."""
+
+import copy
+import itertools
+import json
+import random
+import re
+
+import pytest
+import torch
+from playwright.sync_api import Page
+
+from . import played
+
+ROOT = "document.querySelector('.attn-host').shadowRoot"
+HOSTILE = "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>`'\"|\n\u001b[31m<!--<script>"
+
+
+def caption(page: Page, nth: int = 0) -> str:
+    return page.locator(".caption").nth(nth).text_content()
+
+
+def where(page: Page, nth: int = 0) -> tuple[int, int]:
+    found = re.match(r"step (\d+) of \d+ · phase (\d+)", page.locator(".headline .kind").nth(nth).text_content())
+    return int(found[1]), int(found[2])
+
+
+def press(page: Page, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
+def button(page: Page, name: str):
+    return page.get_by_role("button", name=name)
+
+
+# ---------- controls
+
+
+def test_next_steps_through_every_phase_and_back(play, modules, head):
+    page = play(head[0])
+    counts = modules.evaluate("phasesOf", head[0])
+    every = [(s, p) for s, count in enumerate(counts, 1) for p in range(1, count + 1)]
+    seen, said = [where(page)], [caption(page)]
+    while button(page, "Next").is_enabled():
+        button(page, "Next").click()
+        seen.append(where(page))
+        said.append(caption(page))
+    assert seen == every
+    assert all(a != b for a, b in itertools.pairwise(said)), "each phase has its own sentence"
+    button(page, "Back").click()
+    assert where(page) == every[-2]
+    button(page, "First").click()
+    assert where(page) == (1, 1)
+    button(page, "Last").click()
+    assert where(page) == every[-1]
+
+
+def test_every_control_works_by_keyboard_alone(play, head):
+    page = play(head[0])
+    press(page, "Tab")
+    for _ in range(20):
+        if page.evaluate(f"{ROOT}.activeElement?.className === 'stage'"):
+            break
+        press(page, "Tab")
+    press(page, "ArrowRight", "ArrowRight")
+    assert where(page) == (2, 2)
+    press(page, "PageDown")
+    assert where(page) == (3, 1)
+    press(page, "ArrowLeft", "PageUp")
+    assert where(page) == (2, 1)
+    press(page, "End")
+    assert where(page)[0] == 11
+    press(page, "Home")
+    assert where(page) == (1, 1)
+    press(page, " ")
+    assert button(page, "Pause").is_visible()
+    press(page, " ")
+    assert button(page, "Play").is_visible()
+    press(page, "PageDown", "ArrowRight")
+    before = caption(page)
+    press(page, "Tab")
+    assert page.evaluate(f"{ROOT}.activeElement.dataset.pick") == "i"
+    press(page, "ArrowUp")
+    assert caption(page) != before
+    assert page.evaluate(f"{ROOT}.activeElement.dataset.pick") == "i", "focus stays where it was"
+
+
+def test_cells_can_be_walked_and_read_by_keyboard(play, head):
+    page = play(head[0], place="#player-singleheadattention/6.2")
+    page.locator(".stage").focus()
+    press(page, "Enter")
+    assert page.locator(".reading").text_content().startswith("scores at batch 0, S 2, S 1: ")
+    press(page, "ArrowUp")
+    reading = page.locator(".reading").text_content()
+    value = head[1]["scores"][0, 1, 1].item()
+    assert f"{value:.6g}".replace("-", "−") in reading
+    assert reading.count("×") == 4, "the sum that made it"
+    press(page, "Enter")
+    assert "Row 1 of q, column 1" in caption(page)
+    press(page, "Escape", "ArrowRight")
+    assert where(page) == (6, 3)
+
+
+def test_clicking_and_hovering_a_cell(play, head):
+    page = play(head[0], place="#player-singleheadattention/6.1")
+    page.locator("[data-cell='scores[0,1,2]']").click()
+    assert where(page) == (6, 2)
+    assert "Row 1 of q, column 2" in caption(page)
+    page.locator("[data-cell='q[0,1,3]']").hover()
+    assert page.locator(".reading").text_content().startswith("q at batch 0, S 1, H 3: ")
+
+
+def test_scrub_speed_and_the_list_of_steps(play, head):
+    page = play(head[0])
+    page.locator(".steps button").nth(8).click()
+    assert where(page) == (9, 1)
+    assert page.locator(".steps [aria-current=step] .name").text_content() == "masked"
+    page.get_by_label("Position in the trace").fill("1")
+    assert where(page) == (1, 1)
+    page.get_by_label("Speed").select_option("4")
+    button(page, "Play").click()
+    page.wait_for_function(f"{ROOT}.querySelector('.kind').textContent.startsWith('step 2')", timeout=3000)
+    button(page, "Pause").click()
+
+
+def test_playing_ends_at_the_last_phase(play):
+    page = play(played.scores()[0])
+    page.get_by_label("Speed").select_option("4")
+    button(page, "Last").click()
+    button(page, "Back").click()
+    button(page, "Play").click()
+    button(page, "Play").wait_for(timeout=3000)
+    assert not button(page, "Next").is_enabled()
+
+
+def test_links_open_a_step(play, head):
+    page = play(head[0], place="#player-singleheadattention/10.3")
+    assert where(page) == (10, 3)
+    page.evaluate("document.querySelector('main').insertAdjacentHTML('afterbegin', '<a href=\"#player-singleheadattention/5\">watch the transpose</a>')")
+    page.get_by_text("watch the transpose").click()
+    assert where(page) == (5, 1)
+    press(page, "End")
+    page.get_by_text("watch the transpose").click()
+    assert where(page) == (5, 1), "the same link again"
+
+
+def test_the_sheet_in_front_can_be_chosen(play, head):
+    page = play(head[0], place="#player-singleheadattention/1")
+    page.get_by_label("batch in front").select_option("1")
+    drawn = page.locator("[data-cell^='x[']").evaluate_all("nodes => nodes.map(n => n.dataset.cell.slice(2, 3))")
+    assert set(drawn) == {"1"}
+    assert "river" in page.locator(".stage").text_content()
+
+
+# ---------- numbers
+
+
+@pytest.mark.parametrize("make", [played.head, played.heads])
+def test_the_numbers_on_the_page_are_pytorchs(play, modules, make):
+    trace, tensors = make()
+    page = play(trace)
+    shown = set()
+    for _ in range(sum(modules.evaluate("phasesOf", trace))):
+        drawn = page.locator(".cell[data-cell]").evaluate_all("nodes => nodes.map(n => [n.dataset.cell, n.textContent])")
+        for cell, text in drawn:
+            name, index = cell.rstrip("]").split("[")
+            if name not in tensors or text in ("", "True", "False"):
+                continue
+            want = tensors[name][tuple(map(int, index.split(",")))].item()
+            got = float(text.replace("−", "-").replace("∞", "inf"))
+            assert got == want or abs(got - want) <= 0.0501, cell
+            if len(text.partition(".")[2]) == 2:
+                assert abs(got - want) <= 0.00501, cell
+            shown.add(name)
+        page.keyboard.press("ArrowRight") if page.evaluate(f"{ROOT}.activeElement") else page.locator(".stage").press("ArrowRight")
+    assert shown | {"mask"} >= set(tensors)
+
+
+def test_the_tables_hold_every_number_of_a_step(play, head):
+    page = play(head[0], place="#player-singleheadattention/6")
+    page.get_by_text("The numbers of this step as tables").click()
+    tables = page.locator(".scroll table")
+    assert tables.count() == 6, "two sheets each of q, k transposed and scores"
+    for nth, name, batch in ((0, "q", 0), (1, "q", 1), (4, "scores", 0), (5, "scores", 1)):
+        rows = tables.nth(nth).locator("tbody tr").evaluate_all("rows => rows.map(r => [...r.querySelectorAll('td')].map(c => c.textContent))")
+        got = torch.tensor([[float(text.replace("−", "-")) for text in row] for row in rows])
+        torch.testing.assert_close(got, head[1][name][batch], atol=0.00501, rtol=0)
+
+
+# ---------- more than one, hostile ones, other places
+
+
+def test_two_players_do_not_disturb_each_other(play, head, tmp_path):
+    first, second = head[0], played.scores()[0]
+    page = play(first)
+    other = json.dumps(json.dumps(second))
+    page.evaluate(f"""(() => {{
+        const place = document.createElement('div'), state = document.createElement('script');
+        place.className = 'attn-player'; place.id = 'player-second'; state.type = 'application/json'; state.textContent = {other};
+        place.append(state); document.querySelector('main').append(place); window.attnlibPlayer.mountAll();
+    }})()""")
+    page.locator(".stage").nth(1).press("End")
+    page.locator(".stage").nth(0).press("ArrowRight")
+    assert where(page, 0) == (2, 1)
+    assert where(page, 1)[0] == 5
+    page.evaluate("location.hash = '#player-second/3'")
+    page.wait_for_timeout(100)
+    assert where(page, 0) == (2, 1)
+    assert where(page, 1) == (3, 1)
+    ids = page.evaluate("[...document.querySelectorAll('.attn-host')].flatMap(h => [...h.shadowRoot.querySelectorAll('h3')].map(n => n.id))")
+    assert len(set(ids)) == 2
+
+
+def test_hostile_strings_are_text(play, head):
+    trace = copy.deepcopy(head[0])
+    trace["title"] = HOSTILE
+    trace["roles"] = {HOSTILE: "S", "__proto__": "batch", "batch": HOSTILE}
+    trace["tokens"] = [HOSTILE] * 6
+    trace["warnings"] = [{"line": 2, "code": HOSTILE, "message": HOSTILE, "dims": [HOSTILE, HOSTILE]}]
+    for step in trace["steps"]:
+        step["code"] = step["variable"] = step["note"] = HOSTILE
+        for tensor in [*step["inputs"], step["output"]]:
+            tensor["name"] = HOSTILE + str(step["index"])
+            tensor["dims"] = [HOSTILE, "constructor", *tensor["dims"]][: len(tensor["dims"])]
+    page = play(trace)
+    for _ in range(40):
+        page.locator(".stage").press("ArrowRight")
+    page.get_by_text("The numbers of this step as tables").click()
+    assert page.evaluate("window.hit") is None
+    assert page.evaluate(f"{ROOT}.querySelectorAll('img').length") == 0
+    assert "<script>" in page.locator(".title").text_content()
+
+
+def mutate(value, chance: random.Random):
+    """Change a trace somewhere: drop, repeat, swap types, grow, nest."""
+    odd = [None, -1, 0, 1.5, 1e308, "", "nan", "x" * 500, [], {}, [[]], True, {"a": []}, [None], 2**60, HOSTILE]
+    if chance.random() < 0.0015:
+        return chance.choice(odd)
+    if isinstance(value, dict):
+        return {key: mutate(item, chance) for key, item in value.items() if chance.random() > 0.001}
+    if isinstance(value, list):
+        items = [mutate(item, chance) for item in value if chance.random() > 0.0003]
+        return items + items[:1] if chance.random() < 0.002 else items
+    return value
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_mutated_traces_give_a_message_or_play_and_never_throw(modules, seed):
+    chance = random.Random(seed)
+    made = [lambda: played.head()[0], lambda: played.heads()[0], played.kinds, lambda: played.scores()[0]]
+    traces = [mutate(make(), chance) for _ in range(25) for make in made]
+    outcome = modules.evaluate("""(traces) => {
+        const { player } = window.modules, outcome = { played: 0, refused: 0, thrown: [], odd: [] };
+        for (const [n, trace] of traces.entries()) {
+            const host = document.createElement('div');
+            document.body.append(host);
+            try {
+                const end = player.render({ trace, host, id: `m${n}` });
+                const root = host.shadowRoot, stage = root.querySelector('.stage'), message = root.querySelector('.message');
+                if (!message) {
+                    outcome.played++;
+                    for (let k = 0; k < 10; k++) stage.dispatchEvent(new KeyboardEvent('keydown', { key: k % 2 ? 'ArrowRight' : 'PageDown', bubbles: true }));
+                    if (root.querySelectorAll('img, script').length) outcome.odd.push(n);
+                } else { outcome.refused++; if (message.textContent.length < 20) outcome.odd.push(n); }
+                end();
+            } catch (error) { outcome.thrown.push(`${n}: ${error.stack}`); }
+            host.remove();
+        }
+        return { ...outcome, hit: window.hit };
+    }""", traces)
+    assert outcome["thrown"] == []
+    assert outcome["odd"] == []
+    assert outcome.get("hit") is None
+    assert outcome["played"] > 10
+    assert outcome["refused"] > 10
+
+
+def test_random_actions_leave_a_valid_player_and_no_listener(play, head):
+    page = play(head[0])
+    page.evaluate("""() => {
+        window.left = 0;
+        const add = EventTarget.prototype.addEventListener;
+        EventTarget.prototype.addEventListener = function (name, run, options) {
+            if (this instanceof AbortSignal) return add.call(this, name, run, options);
+            const signal = options && options.signal;
+            window.left++;
+            if (signal) add.call(signal, 'abort', () => window.left--, { once: true });
+            return add.call(this, name, run, options);
+        };
+        document.querySelector('.attn-player').remove();
+        window.attnlibPlayer.mountAll();
+    }""")
+    page.evaluate("""(trace) => {
+        const place = document.createElement('div'), state = document.createElement('script');
+        place.className = 'attn-player'; place.id = 'again'; state.type = 'application/json'; state.textContent = JSON.stringify(trace);
+        place.append(state); document.querySelector('main').append(place); window.attnlibPlayer.mountAll();
+    }""", head[0])
+    assert page.evaluate("window.left") > 5
+    state = page.evaluate("""() => {
+        let seed = 11;
+        const next = (n) => (seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0, (seed >>> 8) % n);
+        const root = document.querySelector('.attn-host').shadowRoot, keys = ['ArrowRight', 'ArrowLeft', 'PageDown', 'PageUp', 'Home', 'End', ' ', 'Enter', 'Escape', 'ArrowUp', 'ArrowDown'];
+        for (let n = 0; n < 500; n++) {
+            const buttons = root.querySelectorAll('button, .cell, summary'), selects = root.querySelectorAll('select, input');
+            const what = next(3);
+            if (what === 0) root.querySelector('.stage').dispatchEvent(new KeyboardEvent('keydown', { key: keys[next(keys.length)], bubbles: true }));
+            if (what === 1) buttons[next(buttons.length)].dispatchEvent(new MouseEvent('click', { bubbles: true }));
+            if (what === 2) {
+                const field = selects[next(selects.length)];
+                field.value = field.options ? field.options[next(field.options.length)].value : 1 + next(Number(field.max));
+                field.dispatchEvent(new Event(field.options ? 'change' : 'input', { bubbles: true }));
+            }
+        }
+        return [root.querySelector('.caption').textContent, root.querySelector('.kind').textContent];
+    }""")
+    assert state[0].endswith(".")
+    assert re.match(r"step \d+ of 11 · phase \d", state[1])
+    page.evaluate("document.querySelector('.attn-player').remove(); window.attnlibPlayer.mountAll();")
+    assert page.evaluate("window.left") == 0
+
+
+# ---------- looks
+
+
+def test_dark_and_light_follow_the_page(play, head):
+    page = play(head[0], color_scheme="light")
+    paper = f"getComputedStyle({ROOT}.querySelector('.frame')).backgroundColor"
+    light = page.evaluate(paper)
+    page.evaluate("document.documentElement.dataset.theme = 'dark'")
+    page.wait_for_timeout(50)
+    dark = page.evaluate(paper)
+    assert (light, dark) == ("rgb(253, 252, 249)", "rgb(22, 24, 27)")
+    page.evaluate("delete document.documentElement.dataset.theme; document.body.dataset.jpThemeLight = 'false'")
+    page.wait_for_timeout(50)
+    assert page.evaluate(paper) == dark
+
+
+def test_nothing_travels_with_reduced_motion(play, head):
+    page = play(head[0], reduced_motion="reduce", place="#player-singleheadattention/5.2")
+    assert page.locator(".mark").first.evaluate("node => getComputedStyle(node).transitionDuration") == "0s"
+    assert page.locator(".mark").first.evaluate("node => getComputedStyle(node).animationName") == "none"
+
+
+def test_cells_travel_from_k_to_its_transposed(play, head):
+    page = play(head[0], place="#player-singleheadattention/5.1")
+    cell = page.locator("[data-cell='k[0,2,0]']").first
+    page.wait_for_timeout(800)
+    cell.evaluate("node => { window.kept = node; window.was = node.getBoundingClientRect().x; }")
+    page.locator(".stage").press("ArrowRight")
+    page.wait_for_timeout(250)
+    between = page.evaluate("[window.kept.isConnected, window.kept.dataset.cell, window.kept.getBoundingClientRect().x]")
+    page.wait_for_timeout(800)
+    there = page.evaluate("window.kept.getBoundingClientRect().x")
+    assert between[:2] == [True, "k transposed[0,0,2]"]
+    assert page.evaluate("window.was") < between[2] < there
+
+
+@pytest.mark.parametrize("width", [1280, 1000, 700, 390])
+def test_the_controls_stay_put_and_nothing_scrolls_sideways(play, head, width):
+    page = play(head[0], width=width)
+    tops = set()
+    for _ in range(28):
+        tops.add(page.locator(".scrub").bounding_box()["y"])
+        page.locator(".stage").press("ArrowRight")
+        assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    assert max(tops) - min(tops) <= 60, "a wrapped headline or picker line at most"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing(play, head, scheme, width):
+    axe = pytest.importorskip("axe_playwright_python.sync_playwright")
+    page = play(head[0], width=width, color_scheme=scheme, reduced_motion="reduce")
+    for step in ("2.2", "5.2", "9.2", "10.3"):
+        page.evaluate(f"location.hash = '#player-singleheadattention/{step}'")
+        page.wait_for_timeout(100)
+        rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
+        found = axe.Axe().run(page, options=rules)
+        assert found.violations_count == 0, found.generate_report()
