@@ -32,12 +32,18 @@ QUIET = [
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave our own messages out where jaxtyping refuses bad input before we do."""
+    """Under jaxtyping leave out what it refuses before we do, and what cannot read its wrappers."""
     if config.getoption("jaxtyping_packages", None):
-        theirs = pytest.mark.skip(reason="jaxtyping refuses it first")
         for item in items:
-            if item.get_closest_marker("bad_input"):
-                item.add_marker(theirs)
+            if item.get_closest_marker("bad_input") or item.get_closest_marker("compiled"):
+                item.add_marker(pytest.mark.skip(reason="not under jaxtyping"))
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Whatever asks for the browser is run with the pages."""
+    for item in items:
+        if "chromium" in getattr(item, "fixturenames", ()):
+            item.add_marker("browser")
 
 
 @pytest.fixture(autouse=True)

@@ -30,6 +30,7 @@ NBVAL = (
     *("--nbval-sanitize-with", "tests/nbval.cfg", "book"),
 )
 PLAYERS = (*PYTEST, "tests/test_notebooks.py", "-m", "executes")
+SHAPED = ("--jaxtyping-packages=attnlib,beartype.beartype", "--ignore=tests/widgets")
 UNIT = ("tests", "-m", "not browser and not executes and not planted")
 OTHER_CPU = {"ATEN_CPU_CAPABILITY": "avx2"}
 
@@ -63,10 +64,7 @@ PARTS = [
         ],
     ),
     Part("unit", [(*PYTEST, *UNIT)]),
-    Part(
-        "shapes",
-        [(*PYTEST, *UNIT, "--jaxtyping-packages=attnlib,beartype.beartype")],
-    ),
+    Part("shapes", [(*PYTEST, *UNIT, *SHAPED)]),
     Part("notebooks", [NBVAL, PLAYERS], RUN_ENV),
     Part("notebooks-avx2", [NBVAL, PLAYERS], RUN_ENV | OTHER_CPU, ("MKL_CBWR",), no_avx2),
     Part("book", [(sys.executable, "tools/book.py")]),
