@@ -231,7 +231,7 @@ def check_size(owner: str, name: str, size: int) -> None:
 def check_number(
     owner: str,
     name: str,
-    number: float,
+    number: int | float,
     wanted: str,
     fits: Callable[[float], bool],
     kinds: tuple[type, ...] = (int, float),

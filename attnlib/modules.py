@@ -175,7 +175,7 @@ class MultiHeadAttention(nn.Module):
         head_size: int | None = None,
         causal: bool = False,
         bias: bool = True,
-        dropout: float = 0.0,
+        dropout: int | float = 0.0,
         fused: bool = True,
     ):
         super().__init__()

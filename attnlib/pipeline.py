@@ -37,8 +37,8 @@ def attention(
     v: Float[Tensor, "*batch Sk Hv"],
     *,
     may_attend: Bool[Tensor, "..."] | None = None,
-    scale: float | None = None,
-    dropout_p: float = 0.0,
+    scale: int | float | None = None,
+    dropout_p: int | float = 0.0,
 ) -> Attended:
     """Attend: `softmax(q @ k.T * scale, masked) @ v`, scale = 1 / sqrt(H) unless given.
 
@@ -75,7 +75,7 @@ def fused_attention(
     *,
     causal: bool = False,
     may_attend: Bool[Tensor, "..."] | None = None,
-    dropout_p: float = 0.0,
+    dropout_p: int | float = 0.0,
 ) -> Float[Tensor, "*batch heads Sq H"]:
     """Attend in one kernel, `F.scaled_dot_product_attention`, and build no (Sq, Sk) tensor.
 
@@ -110,7 +110,7 @@ def fused_attention(
 
 
 def _fused_masked(
-    q: Tensor, k: Tensor, v: Tensor, may_attend: Tensor | None, dropout_p: float
+    q: Tensor, k: Tensor, v: Tensor, may_attend: Tensor | None, dropout_p: int | float
 ) -> Tensor:
     """Attend under a mask; a query that sees nothing looks at everything instead, and is zeroed."""
     if may_attend is None:
@@ -122,7 +122,7 @@ def _fused_masked(
 
 
 def _fused_causal_padded(
-    q: Tensor, k: Tensor, v: Tensor, may_attend: Tensor, dropout_p: float
+    q: Tensor, k: Tensor, v: Tensor, may_attend: Tensor, dropout_p: int | float
 ) -> Tensor:
     """Attend causally and not to padding: the kernel takes one mask, so padding becomes a feature.
 
@@ -146,7 +146,7 @@ def _fused_causal_padded(
 
 
 def _with_one_batch(
-    q: Tensor, k: Tensor, v: Tensor, causal: bool, may_attend: Tensor | None, dropout_p: float
+    q: Tensor, k: Tensor, v: Tensor, causal: bool, may_attend: Tensor | None, dropout_p: int | float
 ) -> Tensor:
     batch, each = q.shape[:-3], math.prod(q.shape[:-3])
     q4, k4, v4 = (tensor.reshape(each, *tensor.shape[-3:]) for tensor in (q, k, v))

@@ -454,6 +454,7 @@ def test_runs_under_autocast_and_no_grad(module: nn.Module) -> None:
     assert all(p.grad.dtype == torch.float32 for p in module.parameters())
 
 
+@pytest.mark.compiled
 def test_runs_compiled_in_one_graph(module: nn.Module) -> None:
     torch.compiler.reset()
     compiled = torch.compile(module, fullgraph=True, backend="aot_eager")

@@ -11,7 +11,7 @@ from ..dims import check, check_mask, check_number, shapes
 
 def causal_mask(
     Sq: int, Sk: int | None = None, *, device: torch.device | str | None = None
-) -> Bool[Tensor, "{Sq} {Sk or Sq}"]:
+) -> Bool[Tensor, "Sq Sk"]:
     """Let each query attend to itself and to what came before: `j <= Sk - Sq + i`.
 
     The last query is aligned with the last key, so it always sees every key.

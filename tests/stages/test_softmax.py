@@ -98,6 +98,7 @@ def test_nothing_to_weigh(shape: tuple[int, ...]) -> None:
     assert attention_weights(torch.zeros(shape)).shape == shape
 
 
+@pytest.mark.compiled
 def test_runs_under_vmap_and_compile() -> None:
     scores = torch.randn(3, 5, 7).masked_fill(torch.rand(3, 5, 7) > 0.6, LOW)
     scores[1, 2] = LOW
