@@ -32,18 +32,16 @@ QUIET = [
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Under jaxtyping leave out what it refuses before we do, and what cannot read its wrappers."""
-    if config.getoption("jaxtyping_packages", None):
-        for item in items:
-            if item.get_closest_marker("bad_input") or item.get_closest_marker("compiled"):
-                item.add_marker(pytest.mark.skip(reason="not under jaxtyping"))
+    """Sort the tests by what they need: a browser or the built book, or plain functions.
 
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Whatever asks for the browser is run with the pages."""
+    Under jaxtyping leave out what it refuses before we do, and what cannot read its wrappers.
+    """
+    typed = config.getoption("jaxtyping_packages", None)
     for item in items:
-        if "chromium" in getattr(item, "fixturenames", ()):
+        if {"chromium", "site"} & set(getattr(item, "fixturenames", ())):
             item.add_marker("browser")
+        if typed and (item.get_closest_marker("bad_input") or item.get_closest_marker("compiled")):
+            item.add_marker(pytest.mark.skip(reason="not under jaxtyping"))
 
 
 @pytest.fixture(autouse=True)
