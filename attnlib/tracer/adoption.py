@@ -16,8 +16,8 @@ from typing import Any
 from torch import nn
 
 from .constructors import Named, readable
+from .labels import Dim
 from .recorder import Recorder
-from .symbols import Dim
 
 
 class Adopted:
@@ -60,7 +60,9 @@ class Adopted:
                 continue
             identity = self._recorder.state(tensor).identity
             if identity.labels is None:
-                identity.labels = [named.of(*pair) for pair in zip(sizes, tensor.shape, strict=True)]
+                identity.labels = [
+                    named.of(*pair) for pair in zip(sizes, tensor.shape, strict=True)
+                ]
 
     def plain(self, value: Any, deep: int = 3) -> Any:
         """Turn tagged ints back into plain ones, in containers too; what holds none is kept."""

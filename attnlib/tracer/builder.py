@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Mapping
+from itertools import pairwise
 
 import torch
 
@@ -11,148 +11,17 @@ from ..dims import role
 from . import operations
 from .findings import Findings
 from .given import book_name
-from .recorder import Call, Identity, Recorder, ShapeRead, StageCall, State
+from .labels import BOOK, CODE, WRITTEN, Label
+from .naming import landing, shape_names
+from .notes import Call, Identity, ShapeRead, StageCall, State
+from .operation import Operation, is_state, shown_params
+from .recorder import Recorder
 from .rows import Step, TensorInfo
 from .rules import RULES, Unknown
-from .source import Site, operands, shown_file, site_of
-from .symbols import BOOK, CODE, WRITTEN, Dim, Label
+from .source import Site, shown_file, site_of
 
 FUSED = "fused_attention"
 FUSED_NOTE = "one kernel: scores, scale, mask, softmax and sum; the weights are never a tensor"
-
-
-class Operation:
-    """One operation as a rule sees it: arguments by name, labels, and what sizes were called."""
-
-    def __init__(self, builder: Builder, call: Call, site: Site) -> None:
-        self._builder, self._call, self._site = builder, call, site
-        self.name, self.module = call.op, call.module
-        self.symbols = builder.symbols
-        bound = operations.Bound(call.op, call.args, call.kwargs, _is_state)
-        self.bound = bound
-        self.inputs: list[State] = bound.inputs
-        self.outputs: tuple[State, ...] = call.out if isinstance(call.out, tuple) else (call.out,)
-        self.params = _with_axes(call, bound, self.inputs)
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        return self.outputs[0].shape
-
-    def labels(self, state: State) -> list[Label]:
-        return list(self._builder.labels(state))
-
-    def join(self, a: Label, b: Label) -> None:
-        self._builder.findings.join(a, b, self._call, self._site)
-
-    def glued(self, asked: Label, made_of: Label) -> None:
-        self._builder.findings.glued(asked, made_of, self._call, self._site)
-
-    def stand(self, labels: list[Label]) -> None:
-        self._builder.findings.stand(labels)
-
-    def fresh(self, size: int) -> Label:
-        return self.symbols.fresh(size)
-
-    def literal(self, size: int) -> Label:
-        return self.symbols.fresh(size, literal=True)
-
-    def times(self, count: Label, label: Label) -> Label:
-        return self.symbols.product((count, label)) if label.size != 1 else count
-
-    def size(self, argument: str, place: int, number: int, *, stop: bool = False) -> Label:
-        """Return the label of a size: a tagged int's, or that of the name it is written as."""
-        if isinstance(number, Dim) and number.label.owner is self.symbols.owner:
-            return self.symbols.settle(number.label)
-        written = self._written(argument, place) if self._call.direct else None
-        if stop and isinstance(written, ast.Slice):
-            written = written.upper
-        name = _plain_name(written)
-        if name is not None and number > 0:
-            return self._builder.size_name(name, int(number), self._site)
-        return self.literal(int(number))
-
-    def _written(self, argument: str, place: int) -> ast.expr | None:
-        """Find the expression that an argument's element is written as."""
-        words = operations.SIGNATURES.get(self.name, [])
-        given = operands(self._site)
-        many = f"*{argument}" in words
-        position = words.index(f"*{argument}" if many else argument) if words else 0
-        node = self._site.node
-        if isinstance(node, ast.Call):
-            if any(isinstance(item, ast.Starred) for item in node.args):
-                return None
-            wanted = sum(not word.startswith("*") for word in words[:position])
-            position = wanted - self._receiver()
-        found = given.get(argument, given.get(str(position)))
-        if isinstance(found, ast.Tuple | ast.List) and place < len(found.elts):
-            return found.elts[place]
-        if many and str(position + place) in given:
-            return given[str(position + place)]
-        return found if place == 0 or not many else None
-
-    def _receiver(self) -> int:
-        """Return 1 for ``x.view(...)``, whose first argument stands before the dot."""
-        node = self._site.node
-        return int(len(self._call.args) > len(node.args))
-
-    # -- when it failed ---------------------------------------------------------------------
-
-    @property
-    def strict(self) -> bool:
-        return self._builder.strict
-
-    def made(self, which: int) -> Step | None:
-        """Return the row that made an input, if there is one."""
-        return self._builder.maker(self.inputs[which])
-
-    def size_words(self, argument: str, sizes: list[int]) -> list[str]:
-        """Write sizes as the code calls them: ``heads=4``, or the number."""
-        words = []
-        for place, size in enumerate(sizes):
-            label = self.size(argument, place, self.params[argument][place])
-            word = self.symbols.text(label)
-            words.append(word if word == str(size) else f"{word}={size}")
-        return words
-
-    def written_sizes(self) -> str | None:
-        """Return the sizes of a ``view`` as they are written."""
-        node = self._site.node
-        if not self._call.direct or not isinstance(node, ast.Call):
-            return None
-        return ", ".join(ast.unparse(argument) for argument in node.args[1 - self._receiver() :])
-
-    def run(self, tensors: list) -> object:
-        """Run the operation again on other tensors."""
-        given = iter(tensors)
-
-        def thaw(value):
-            if isinstance(value, State):
-                return next(given)
-            if isinstance(value, tuple):
-                return tuple(thaw(item) for item in value)
-            return value
-
-        function = self._builder.recorder.failed[2]
-        args = tuple(thaw(value) for value in self._call.args)
-        return function(*args, **{name: thaw(value) for name, value in self._call.kwargs.items()})
-
-    def operand(self, which: int) -> str | None:
-        """Return the expression that an input tensor is written as, where it is written."""
-        node = self._site.node
-        if not self._call.direct or node is None:
-            return None
-        argument, place = self.bound.places[which]
-        if isinstance(node, ast.BinOp) and len(self.inputs) == 1:
-            known = self.inputs[0].identity.name
-            sides = [ast.unparse(side) for side in (node.left, node.right)]
-            if sides[1] == known or isinstance(node.left, ast.Constant):
-                return sides[1]
-            return sides[0]
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
-            if which == 0 and self._receiver():
-                return ast.unparse(node.func.value)
-        written = self._written(argument, place)
-        return ast.unparse(written) if written is not None else None
 
 
 class Builder:
@@ -187,7 +56,7 @@ class Builder:
         events = self.recorder.events
         calls = [event for event in events if isinstance(event, Call)]
         self._last = {id(stage): call for call in calls for stage in call.stages}
-        after = {id(call): later for call, later in zip(calls, calls[1:], strict=False)}
+        after = {id(call): later for call, later in pairwise(calls)}
         for event in events:
             if isinstance(event, ShapeRead):
                 self._read(event)
@@ -252,7 +121,8 @@ class Builder:
             self._meet(op, which, state)
             self.findings.stand(self.labels(state))
         inputs = tuple(
-            self.info(state, self._operand_name(op, which, call)) for which, state in enumerate(op.inputs)
+            self.info(state, self._operand_name(op, which, call))
+            for which, state in enumerate(op.inputs)
         )
         targets = self._targets(call, site, later)
         outputs: tuple[TensorInfo, ...] = ()
@@ -263,7 +133,8 @@ class Builder:
         if variable is None and len(outputs) == 1 and _is_name(outputs[0].name):
             variable = outputs[0].name
         step = Step(
-            0, self._file(site.path), site.line, site.code, site.expression, variable, op.name, inputs,
+            0, self._file(site.path), site.line, site.code, site.expression, variable, op.name,
+            inputs,
             None if not outputs else outputs[0] if len(outputs) == 1 else outputs,
             shown_params(op), self._module(call.module), call.kind,
         )  # fmt: skip
@@ -400,20 +271,23 @@ class Builder:
 
     def _stage_step(self, stage: StageCall) -> Step:
         site = site_of(*stage.chain[0]) if stage.chain else Site("", None)
-        states = {name: value for name, value in stage.arguments.items() if _is_state(value)}
+        states = {name: value for name, value in stage.arguments.items() if is_state(value)}
         inputs = tuple(
             self.info(value, value.identity.name or name) for name, value in states.items()
         )
         params = {
             name: operations.jsonable(value)
             for name, value in stage.arguments.items()
-            if value is not None and not _is_state(value)
+            if value is not None and not is_state(value)
         }
         op, note = (
-            ("scaled_dot_product_attention", FUSED_NOTE) if stage.name == FUSED else (stage.name, "")
+            ("scaled_dot_product_attention", FUSED_NOTE)
+            if stage.name == FUSED
+            else (stage.name, "")
         )
         return Step(
-            0, self._file(site.path), site.line, site.code, site.expression, None, op, inputs, None, params,
+            0, self._file(site.path), site.line, site.code, site.expression, None, op, inputs,
+            None, params,
             self._module(stage.module), "new", note,
         )  # fmt: skip
 
@@ -435,123 +309,10 @@ class Builder:
         parent.kind = self._stage_kind(stage, state)
 
     def _stage_kind(self, stage: StageCall, state: State) -> str:
-        given = [value for value in stage.arguments.values() if _is_state(value)]
+        given = [value for value in stage.arguments.values() if is_state(value)]
         if any(value.storage is not None and value.storage == state.storage for value in given):
             return "view"
         return "copy" if stage.name == "merge_heads" else "new"
-
-
-def landing(chain) -> tuple[str, ...]:
-    """Follow a value from where it is made to the variables it lands in."""
-    place = of = None
-    for depth, (code, instruction) in enumerate(chain):
-        site = site_of(code, instruction)
-        if depth and not isinstance(site.node, ast.Call):
-            return ()
-        if site.targets:
-            if place is None or of == 1:
-                return site.targets
-            return (site.targets[place],) if len(site.targets) == of else ()
-        if site.returned is None:
-            return ()
-        if of not in (None, 1):
-            return ()
-        place, of = site.returned
-    return ("output",) if place is not None and of == 1 else ()
-
-
-def shape_names(site: Site, ndim: int, axis: int | None) -> list[tuple[int, str]]:
-    """Read which names a shape is unpacked into: pairs (axis, name)."""
-    node, parents = site.node, site.parents
-    if node is None:
-        return []
-    axes: list[int] | int = list(range(ndim)) if axis is None else axis % ndim
-    parent = parents.get(node)
-    if axis is None and isinstance(parent, ast.Subscript) and parent.value is node:
-        try:
-            axes = axes[_constant(parent.slice)]
-        except (IndexError, TypeError, ValueError):
-            return []
-        node, parent = parent, parents.get(parent)
-    if isinstance(axes, int):
-        name = _target(node, parent, parents)
-        return [(axes, name)] if name else []
-    if not isinstance(parent, ast.Assign) or not isinstance(parent.targets[0], ast.Tuple | ast.List):
-        return []
-    names = parent.targets[0].elts
-    stars = [place for place, item in enumerate(names) if isinstance(item, ast.Starred)]
-    if not stars and len(names) != len(axes):
-        return []
-    found = []
-    for place, item in enumerate(names):
-        if isinstance(item, ast.Starred):
-            continue
-        which = place if not stars or place < stars[0] else place - len(names)
-        name = _plain_name(item)
-        if name and -len(axes) <= which < len(axes):
-            found.append((axes[which], name))
-    return found
-
-
-def _target(node, parent, parents) -> str | None:
-    """Name the variable that a single size is assigned to."""
-    if isinstance(parent, ast.NamedExpr):
-        return _plain_name(parent.target)
-    if isinstance(parent, ast.Assign) and parent.value is node:
-        return _plain_name(parent.targets[0])
-    grand = parents.get(parent)
-    if isinstance(parent, ast.Tuple) and isinstance(grand, ast.Assign) and grand.value is parent:
-        targets = grand.targets[0]
-        if isinstance(targets, ast.Tuple) and len(targets.elts) == len(parent.elts):
-            return _plain_name(targets.elts[parent.elts.index(node)])
-    return None
-
-
-def _constant(node: ast.expr):
-    """Evaluate an index or slice made of numbers."""
-    if isinstance(node, ast.Slice):
-        parts = (node.lower, node.upper, node.step)
-        return slice(*(None if part is None else _constant(part) for part in parts))
-    return ast.literal_eval(node)
-
-
-def _plain_name(node: ast.expr | None) -> str | None:
-    """Return a variable's or an attribute's bare name; nothing for other expressions and ``_``."""
-    if isinstance(node, ast.Name):
-        return None if node.id.startswith("_") else node.id
-    return node.attr if isinstance(node, ast.Attribute) else None
-
-
-def _is_state(value) -> bool:
-    return isinstance(value, State)
-
-
-def _with_axes(call: Call, bound: operations.Bound, inputs: list[State]) -> dict:
-    ndim = len(inputs[0].shape) if inputs else 0
-    params = dict(bound.params)
-    if call.op == "transpose" and "dim0" not in params:  # .mT, .t()
-        params["dim0"], params["dim1"] = -2, -1
-    return operations.normalised(call.op, params, ndim)
-
-
-def shown_params(op: Operation) -> dict:
-    """Keep the arguments that a row shows, as plain JSON."""
-    shown = {}
-    for name, value in op.params.items():
-        if name.startswith("_"):
-            continue
-        if name == "index":
-            value = _index_text(value)
-        shown[name] = operations.jsonable(value)
-    return shown
-
-
-def _index_text(index):
-    parts = index if isinstance(index, tuple) else (index,)
-    return [
-        None if part is None else "tensor" if _is_state(part) else operations.jsonable(part)
-        for part in parts
-    ]
 
 
 def _is_name(text: str) -> bool:

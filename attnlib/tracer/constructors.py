@@ -1,7 +1,8 @@
 """What a module's constructor says about dims, read from its source.
 
-``self.key = nn.Linear(n_embd, head_size)`` names both axes of the key's weight; ``self.H = head_size``
-says that attribute and argument are one; ``head_size = n_embd // n_heads`` is an equation.
+``self.key = nn.Linear(n_embd, head_size)`` names both axes of the key's weight;
+``self.H = head_size`` says that attribute and argument are one; ``head_size = n_embd // n_heads``
+is an equation.
 """
 
 from __future__ import annotations
@@ -13,10 +14,11 @@ from dataclasses import dataclass, field
 from torch import nn
 
 from ..dims import role
+from .frames import LIBRARY, PACKAGE, kind_of
 from .given import book_name
-from .recorder import LIBRARY, kind_of
-from .source import PACKAGE, source_of
-from .symbols import BOOK, LAYER, Label, Symbols
+from .labels import BOOK, LAYER, Label
+from .source import source_of
+from .symbols import Symbols
 
 _FACTORIES = {"ones", "zeros", "randn", "rand", "empty", "full"}
 

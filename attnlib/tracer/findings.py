@@ -7,10 +7,11 @@ are two names for one dim.
 
 from __future__ import annotations
 
-from .recorder import Call
+from .labels import CODE, LAYER, Label
+from .notes import Call
 from .rows import Warning
 from .source import Site
-from .symbols import CODE, Label, Symbols
+from .symbols import Symbols
 
 _WHAT = {
     "matmul": "sums over", "linear": "sums over", "einsum": "sums over",
@@ -80,7 +81,7 @@ class Findings:
 
 
 def _names(label: Label) -> set[str]:
-    return {name for rank, _, name in label.root().names if rank <= 2}
+    return {name for rank, _, name in label.root().names if rank <= LAYER}
 
 
 def _message(verb: str, dims: tuple[str, str], size: int) -> str:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 from ..dims import role
 from ..errors import ShapeError
-from .symbols import BOOK, CODE, DIMS, Label, Symbols
+from .labels import BOOK, CODE, DIMS, Label
+from .symbols import Symbols
 
 
 @dataclass(frozen=True)
@@ -29,7 +30,8 @@ class Given:
         if len(names) != len(labels):
             raise ShapeError(
                 f"dims for {tensor}: {self} names {len(self.names)} axes but {tensor} has "
-                f'{len(labels)}, {shape}; give one name an axis ("_" for none, "..." for leading ones)'
+                f'{len(labels)}, {shape}; give one name an axis ("_" for none, "..." for leading '
+                "ones)"
             )
         for name, label in zip(names, labels, strict=True):
             if name != "_":
@@ -60,7 +62,9 @@ def parse(dims: str | Mapping[str, str] | None, first: str | None) -> dict[str, 
         return {}
     if isinstance(dims, str):
         if first is None:
-            raise ShapeError(f"dims is {dims!r}, but there is no tensor argument that it could name")
+            raise ShapeError(
+                f"dims is {dims!r}, but there is no tensor argument that it could name"
+            )
         dims = {first: dims}
     return {
         tensor: Given(tuple(words.split() if isinstance(words, str) else words))

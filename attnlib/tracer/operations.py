@@ -117,7 +117,13 @@ class Bound:
             self.params[name] = value
 
 
-_OTHER_WORDS = {"axis": "dim", "axis0": "dim0", "axis1": "dim1", "mat2": "other", "keepdims": "keepdim"}
+_OTHER_WORDS = {
+    "axis": "dim",
+    "axis0": "dim0",
+    "axis1": "dim1",
+    "mat2": "other",
+    "keepdims": "keepdim",
+}
 
 
 def _named(names, args):

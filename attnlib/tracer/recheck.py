@@ -47,7 +47,9 @@ def recheck(trace: Trace, run: tuple | None, sizes: dict[str, int]) -> Check:
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
             raise ValueError(f"{name} = {size!r} must be a whole number, 0 or more")
     if run is None:
-        return Check(unchecked=True, reason="the function is gone (released, loaded, or loose code)")
+        return Check(
+            unchecked=True, reason="the function is gone (released, loaded, or loose code)"
+        )
     if trace.error is not None:
         return Check(unchecked=True, reason="the run had failed")
     new = {**trace.sizes, **sizes}

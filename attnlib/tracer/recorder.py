@@ -7,7 +7,6 @@ call's line, module and stage are read off the frames that stand on the stack an
 
 from __future__ import annotations
 
-import os
 import sys
 import types
 from typing import Any
@@ -17,96 +16,27 @@ from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils.weak import WeakTensorKeyDictionary
 
+from .frames import LIBRARY, STAGE, kind_of
+from .labels import Dim, Label
+from .notes import Call, Identity, ShapeRead, StageCall, State
 from .operations import PROPERTIES, canonical
 from .rows import plain
-from .symbols import Dim, Label, Symbols
+from .symbols import Symbols
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-PACKAGE = os.path.dirname(HERE)
-STAGES = os.path.join(PACKAGE, "stages") + os.sep
-CHECKS = os.path.join(PACKAGE, "dims.py")
-PIPELINE = os.path.join(PACKAGE, "pipeline.py")
-_STANDARD = os.path.dirname(os.path.abspath(os.__file__)) + os.sep
-_LIBRARY = tuple(
-    os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in (torch,)
-) + (HERE + os.sep, "<frozen", "<@beartype", "<__array_function__")
-_LIBRARY_PARTS = tuple(f"{os.sep}{name}{os.sep}" for name in ("einops", "jaxtyping", "beartype"))
-READER, LIBRARY, STAGE = "reader", "library", "stage"
-_KINDS: dict[str, str] = {}
 _THIS = (lambda: None).__code__.co_filename
 _METHODS = torch._tensor.__file__
 _CALL = torch.nn.Module._wrapped_call_impl.__code__
-_QUIET = {"requires_grad_", "retain_grad", "register_hook", "dim", "stride", "numel", "is_contiguous"}
+_QUIET = {
+    "requires_grad_",
+    "retain_grad",
+    "register_hook",
+    "dim",
+    "stride",
+    "numel",
+    "is_contiguous",
+}
 _FILLING = {"reset_parameters", "_reset_parameters"}
 _SKIP, _SHAPE, _SIZE = "skip", "shape", "size"
-
-
-def kind_of(filename: str) -> str:
-    """Say whose code a file holds: the reader's, a library's, or a stage's."""
-    kind = _KINDS.get(filename)
-    if kind is None:
-        if filename.startswith(_LIBRARY) or any(part in filename for part in _LIBRARY_PARTS):
-            kind = LIBRARY
-        elif filename.startswith(_STANDARD) and "site-packages" not in filename:
-            kind = LIBRARY
-        elif filename == CHECKS:
-            kind = LIBRARY  # argument checks read shapes but name nothing
-        elif filename.startswith(STAGES) or filename == PIPELINE:
-            kind = STAGE
-        else:
-            kind = READER
-        _KINDS[filename] = kind
-    return kind
-
-
-class Identity:
-    """What stays the same while a tensor is written into: its labels, and its name so far."""
-
-    __slots__ = ("labels", "name", "named", "number")
-
-    def __init__(self, number: int) -> None:
-        self.number = number
-        self.labels: list[Label] | None = None
-        self.name: str | None = None
-        self.named = False  # after a variable or an argument, not after an expression
-
-
-class State:
-    """A tensor at one moment."""
-
-    __slots__ = (
-        "device", "dtype", "identity", "offset", "shape", "storage", "strides", "values", "version",
-    )  # fmt: skip
-
-    def __repr__(self) -> str:
-        return f"State{self.shape}"
-
-
-class StageCall:
-    """One call of a stage function: its operations become the children of one row."""
-
-    __slots__ = ("arguments", "chain", "module", "name")
-
-    def __init__(self, name, arguments, chain, module) -> None:
-        self.name, self.arguments, self.chain, self.module = name, arguments, chain, module
-
-
-class Call:
-    """One operation as it happened."""
-
-    __slots__ = (
-        "args", "chain", "direct", "error", "hidden", "kwargs", "kind", "module", "name", "number",
-        "op", "out", "stages",
-    )  # fmt: skip
-
-
-class ShapeRead:
-    """The code looked at a shape: the names it unpacks into are names of dims."""
-
-    __slots__ = ("axis", "chain", "state")
-
-    def __init__(self, state, axis, chain) -> None:
-        self.state, self.axis, self.chain = state, axis, chain
 
 
 class Recorder(TorchFunctionMode):
@@ -184,7 +114,12 @@ class Recorder(TorchFunctionMode):
                 self.failed = None
                 call = Call()
                 call.name = _plan(func)
-                call.op, call.error, call.out, call.kind = canonical(call.name), error, None, "error"
+                call.op, call.error, call.out, call.kind = (
+                    canonical(call.name),
+                    error,
+                    None,
+                    "error",
+                )
                 self._where(call, sys._getframe(2), None)
                 call.args, call.kwargs = self._freeze(args, []), self._freeze(kwargs, [])
                 self._keep(call)
@@ -296,8 +231,10 @@ class Recorder(TorchFunctionMode):
                 break
             below, frame = frame, frame.f_back
         # written by the reader: straight, or as one of torch's functions that are Python themselves
-        call.direct = entered is None or entered.f_code in (called, None) or (
-            entered.f_code.co_filename == _METHODS
+        call.direct = (
+            entered is None
+            or entered.f_code in (called, None)
+            or (entered.f_code.co_filename == _METHODS)
         )
         if entered is None or entered is not self._entered:
             self._number += 1

@@ -20,7 +20,7 @@ from .schema import FORMAT, VERSION, read
 
 @dataclass
 class Trace:
-    """What one run did, row by row; ``print`` it for the table, end a cell with it for the player."""
+    """What one run did, row by row: ``print`` it for the table, end a cell with it to play it."""
 
     title: str = ""
     torch: str = ""

@@ -1,7 +1,8 @@
 """A trace as plain data: what a run did, row by row.
 
 Table, player, exercises and tests all read these objects and nothing else. They hold text, numbers
-and lists only, so that ``to_dict`` and ``from_dict`` lose nothing; ``schema.py`` checks what comes in.
+and lists only, so that ``to_dict`` and ``from_dict`` lose nothing; ``schema.py`` checks what comes
+in.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ DIGITS = 6  # significant digits of a stored value
 
 @dataclass(slots=True)
 class TensorInfo:
-    """One tensor as a row saw it: ``dims`` names every axis, ``values`` are there when it is tiny."""
+    """One tensor as a row saw it: ``dims`` names its axes, ``values`` are there when it is tiny."""
 
     name: str
     shape: tuple[int, ...]
@@ -70,7 +71,7 @@ class Step:
 
 
 @dataclass(slots=True)
-class Warning:  # noqa: A001 - the reader's word for it
+class Warning:
     """A line that runs although two different dims only happen to have one size."""
 
     line: int | None
@@ -81,7 +82,7 @@ class Warning:  # noqa: A001 - the reader's word for it
 
 @dataclass(slots=True)
 class Failure:
-    """The operation that raised, explained in named dims; ``suggestion`` was run before it is said."""
+    """The operation that raised, explained in named dims; a ``suggestion`` has been run."""
 
     line: int | None
     code: str

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import inspect
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -11,8 +12,8 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import ShapeError
-from .builder import Builder
 from .adoption import Adopted
+from .builder import Builder
 from .given import Given, annotations, parse
 from .recorder import Recorder
 from .report import Trace, finish
@@ -73,7 +74,7 @@ def trace(
     failure = output = None
     with Adopted(recorder, fn) as adopted:
         try:
-            with torch.compiler.set_stance("force_eager"), recorder:
+            with eagerly(), recorder:
                 output = fn(*args, **words)
         except Exception as error:
             failure = error
@@ -113,7 +114,7 @@ def tracing(
     with Adopted(recorder, caller) as adopted:
         del caller
         try:
-            with torch.compiler.set_stance("force_eager"), recorder:
+            with eagerly(), recorder:
                 yield result
         except Exception as error:
             failure = error
@@ -122,6 +123,13 @@ def tracing(
     if failure is not None:
         failure.attnlib_trace = result
         raise failure
+
+
+def eagerly() -> contextlib.AbstractContextManager:
+    """Run compiled code as it is written; where none is, spare the import of the compiler."""
+    if "torch._dynamo" not in sys.modules:
+        return contextlib.nullcontext()
+    return torch.compiler.set_stance("force_eager")
 
 
 def _function(fn: Callable) -> Callable:

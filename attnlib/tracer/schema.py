@@ -1,4 +1,4 @@
-"""Reading a trace that came from outside: every size, depth and type is checked, nothing trusted."""
+"""Reading a trace that came from outside: every size, depth and type is checked."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ class _Reader:
             return self.whole(value, where)
         if isinstance(value, float):
             if value != value or value in (float("inf"), float("-inf")):
-                raise TraceError(f'Trace.from_dict: {where} must be finite, or "nan", "inf", "-inf"')
+                raise TraceError(
+                    f'Trace.from_dict: {where} must be finite, or "nan", "inf", "-inf"'
+                )
             return value
         if isinstance(value, list):
             return [self.plain(item, where, depth + 1) for item in value]
@@ -179,10 +181,9 @@ class _Reader:
         )
 
 
-_FIELDS = (
-    "format", "version", "title", "torch", "roles", "sizes", "tokens", "dropped", "steps", "warnings",
-    "error",
-)  # fmt: skip
+_FIELDS = tuple(
+    "format version title torch roles sizes tokens dropped steps warnings error".split()  # noqa: SIM905
+)
 
 
 def read(data: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Where an operation stands in the source: file, line, exact expression, and the variable it lands in.
+"""Where an operation stands in the source: file, line, exact expression, variable.
 
 A frame's last instruction and the code object's positions give the exact node of the syntax tree;
 from there it is a short climb to the assignment. Code without source has a line and no more.
@@ -13,7 +13,7 @@ import sys
 import types
 from dataclasses import dataclass, field
 
-from .recorder import PACKAGE
+from .frames import PACKAGE
 
 
 @dataclass(slots=True)

@@ -37,7 +37,7 @@ def cells(step: Step) -> dict[str, str]:
 
 
 def rows_of(trace: Trace) -> list[dict[str, str]]:
-    """Write all rows; a run of rows from one file begins with that file's name in the line column."""
+    """Write all rows."""
     return [cells(step) for step in trace.steps]
 
 

@@ -77,10 +77,10 @@ def test_deeply_nested_steps_are_refused(good):
 
 
 def test_mutated_documents_give_a_trace_or_a_trace_error(good):
-    """Two thousand random changes: never any other exception."""
+    """Three hundred random changes: never any other exception."""
     dice = random.Random(7)
     odd = [None, True, -1, 2**70, 1e400, "", "x", [], {}, [[]], {"a": []}, "\x1b", 3.5]
-    for _ in range(2000):
+    for _ in range(300):
         data = copy.deepcopy(good)
         place = data
         while True:

@@ -1,4 +1,4 @@
-"""The explanation of a failed operation: where, the operands, the clash, one correction that was run.
+"""The explanation of a failed operation: where, operands, clash, one correction that was run.
 
 torch's own words come last, so that they can be searched for.
 """
@@ -13,15 +13,18 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
-from . import clashes
-from .clashes import CLASHES, Candidate, Failed
-from .recorder import LIBRARY, Call, State, kind_of
-from .rows import Failure, Step
-from .rules import RULES, pointwise
-from .source import Site, shown_file, site_of
+from ..frames import LIBRARY, kind_of
+from ..notes import Call, State
+from ..rows import Failure, Step
+from ..rules import RULES, pointwise
+from ..source import Site, shown_file, site_of
+from . import products  # noqa: F401 - it registers clashes
+from .clash import CLASHES, Candidate, Failed
+from .kinds import kinds
+from .layouts import broadcast
 
 if TYPE_CHECKING:
-    from .builder import Builder
+    from ..builder import Builder
 
 
 def explained(builder: Builder, failure: BaseException) -> Failure:
@@ -70,9 +73,9 @@ def _clash(failed: Failed, step: Step) -> tuple[str, list[Candidate]]:
     try:
         explain = CLASHES.get(step.op)
         if explain is None:
-            explain = clashes.broadcast if RULES.get(step.op) is pointwise else clashes.kinds
+            explain = broadcast if RULES.get(step.op) is pointwise else kinds
         found = explain(failed)
-        return found if found[0] else clashes.kinds(failed)
+        return found if found[0] else kinds(failed)
     except (LookupError, TypeError, ValueError, AttributeError):
         if type(failed.op).strict:
             raise

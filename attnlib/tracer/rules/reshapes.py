@@ -10,13 +10,13 @@ import math
 from collections import Counter
 from collections.abc import Collection, Sequence
 
-from .symbols import Label, parts
+from ..labels import Label, parts
 
 Labels = list[Label]
 
 
 def reshaped(op, given: Labels, wanted: list[Label | None]) -> Labels:
-    """Label the result of a view or reshape; ``wanted`` holds the labels its sizes were given by."""
+    """Label the result of a reshape; ``wanted`` holds the labels that its sizes were given by."""
     shape = op.shape
     result: list[Label | None] = list(wanted)
     op.stand([label for label in wanted if label is not None])
@@ -48,9 +48,7 @@ def symbolic(
     unknown = [place for place, label in enumerate(wanted) if label is None and shape[place] != 1]
     if len(unknown) > 1:
         return None
-    new = [
-        _atoms(label, primes) if label is not None else Counter() for label in wanted
-    ]
+    new = [_atoms(label, primes) if label is not None else Counter() for label in wanted]
     rest_old, rest_new = sum(old, Counter()), sum(new, Counter())
     common = rest_old & rest_new
     rest_old, rest_new = rest_old - common, rest_new - common
@@ -147,7 +145,7 @@ def split_axis(
     """Split one axis: by the sizes' own names, by what is known of it, or by what is left."""
     known = _known_parts(op, whole, sizes)
     parts = []
-    for place, size in enumerate(sizes):
+    for place in range(len(sizes)):
         part = asked[place]
         if known is not None and (part is None or part.root().literal):
             part = known[place]

@@ -1,0 +1,96 @@
+"""Why an operation failed: how a clash and its possible corrections are written.
+
+Each function registered here gets the failed operation and returns a sentence and candidates. A
+candidate is never shown before it ran on the meta device: ``explained`` sees to that.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from torch import Tensor
+
+from ..notes import State
+from ..rows import TensorInfo
+
+Tensors = list[Tensor]
+
+
+@dataclass
+class Candidate:
+    """A correction: the code as the reader would write it, and the same to run on empty tensors."""
+
+    code: str
+    run: Callable[[Tensors], Tensor]
+    dims: Callable[[list], list] | None = None
+
+
+@dataclass
+class Failed:
+    """An operation that raised: its arguments by name, its tensors as written and as described."""
+
+    op: object  # builder.Operation
+    infos: tuple[TensorInfo, ...]
+    error: BaseException
+    code: str  # the failing sub-expression
+
+    @property
+    def names(self) -> list[str]:
+        return [info.name for info in self.infos]
+
+    @property
+    def states(self) -> list[State]:
+        return self.op.inputs
+
+    def instead(self, name: str, new: str) -> str:
+        """Write the failed expression with one operand replaced, or the new operand alone."""
+        pattern = rf"(?<![\w.]){re.escape(name)}(?![\w(])"
+        if len(re.findall(pattern, self.code)) != 1 or "\n" in self.code:
+            return new
+        return re.sub(pattern, lambda _: new, self.code)
+
+    def size(self, which: int, axis: int) -> str:
+        """Write one axis as ``H = 16``, or as its number where it has no name."""
+        info = self.infos[which]
+        dim, size = info.dims[axis], info.shape[axis]
+        return str(size) if dim == str(size) else f"{dim} = {size}"
+
+
+CLASHES: dict[str, Callable[[Failed], tuple[str, list[Candidate]]]] = {}
+
+
+def clash(*names: str):
+    def register(function):
+        CLASHES.update(dict.fromkeys(names, function))
+        return function
+
+    return register
+
+
+def on(name: str) -> str:
+    """Put an expression in parentheses where a method is to be called on it."""
+    simple = name.replace(".", "").replace("_", "").isalnum() or name.endswith((")", "]"))
+    return name if simple and name.count("(") == name.count(")") else f"({name})"
+
+
+def batch_clash(a, b) -> int | None:
+    """Return the last axis, from the end, at which two shapes do not broadcast."""
+    for back in range(1, min(len(a), len(b)) + 1):
+        if a[-back] != b[-back] and 1 not in (a[-back], b[-back]):
+            return -back
+    return None
+
+
+def reversed_axes(failed: Failed) -> str:
+    """Say so when an operand came from ``.T``, which reverses all axes."""
+    for which in range(len(failed.infos)):
+        made = failed.op.made(which)
+        if made is not None and made.op == "T" and len(made.inputs[0].shape) > 2:
+            source = made.inputs[0]
+            return (
+                f"; .T reversed all {len(source.shape)} axes of {source.described()}, "
+                "use .mT to swap the last two"
+            )
+    return ""

@@ -1,0 +1,77 @@
+"""Clashes of kind: dtypes, devices, numbers that do not fit, ids that are not in the table."""
+
+from __future__ import annotations
+
+import torch
+
+from .clash import Candidate, Failed, Tensors, clash, on
+
+
+def kinds(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Explain operands whose dtypes or devices differ, or a number that does not fit a dtype."""
+    infos = failed.infos
+    devices, dtypes = {info.device for info in infos}, [info.dtype for info in infos]
+    if len(devices) > 1:
+        first = infos[0]
+        other = next(info for info in infos if info.device != first.device)
+        said = f"{first.name} is on {first.device}, {other.name} on {other.device}"
+        code = failed.instead(other.name, f"{on(other.name)}.to({on(first.name)}.device)")
+        return said, [Candidate(code, failed.op.run)]
+    if "converted" in str(failed.error) and "overflow" in str(failed.error) and infos:
+        value = failed.op.params.get("value")
+        said = f"{value} does not fit in {infos[0].dtype}, the dtype of {infos[0].name}"
+        mask = infos[1].name if len(infos) > 1 else "mask"
+        code = f'{on(infos[0].name)}.masked_fill({mask}, float("-inf"))'
+        return said, [Candidate(code, lambda t: t[0].masked_fill(t[1], float("-inf")))]
+    if len(set(dtypes)) > 1:
+        first = infos[0]
+        if first.dtype.startswith(("int", "uint", "bool")) and failed.op.name == "linear":
+            return (
+                f"{first.name} holds whole numbers ({first.dtype}); a layer reads floats: embed ids "
+                "first"
+            ), []
+        second = next(info for info in infos if info.dtype != first.dtype)
+        if failed.op.name == "linear":  # the layer stays as it is, what comes in is converted
+            first, second = second, first
+        said = f"{first.name} is {first.dtype}, {second.name} {second.dtype}: both must be of one dtype"
+        which, target = infos.index(second), infos.index(first)
+
+        def cast(t: Tensors) -> Tensor:
+            t = list(t)
+            t[which] = t[which].to(t[target].dtype)
+            return failed.op.run(t)
+
+        wanted = f"torch.{first.dtype}"
+        code = failed.instead(second.name, f"{on(second.name)}.to({wanted})")
+        return said, [Candidate(code, cast)]
+    return "", []
+
+
+@clash("embedding", "index_select", "gather", "getitem")
+def lookup(failed: Failed) -> tuple[str, list[Candidate]]:
+    if failed.op.name == "embedding" and len(failed.infos) > 1:
+        ids, table = failed.infos[:2]
+        if ids.dtype not in ("int64", "int32"):
+            said = f"an embedding is looked up by whole numbers, but {ids.name} is {ids.dtype}"
+            code = failed.instead(ids.name, f"{on(ids.name)}.long()")
+            return said, [Candidate(code, lambda t: torch.embedding(t[1], t[0].long()))]
+        held = _range(ids.values)
+        told = f"; {ids.name} holds {held[0]} … {held[1]}" if held else ""
+        return (
+            f"{table.name} has {table.shape[0]} rows, so ids are 0 … {table.shape[0] - 1}{told}",
+            [],
+        )
+    if not failed.infos:
+        return "", []
+    return f"the index must lie inside {failed.infos[0].described()}", []
+
+
+def _range(values) -> tuple | None:
+    flat, open_ = [], [values]
+    while open_:
+        value = open_.pop()
+        if isinstance(value, list):
+            open_ += value
+        elif value is not None:
+            flat.append(value)
+    return (min(flat), max(flat)) if flat else None

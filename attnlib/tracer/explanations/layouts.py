@@ -1,0 +1,173 @@
+"""Clashes of shapes: broadcasting, views, joining, axes that are not there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from itertools import combinations
+
+import torch
+from torch import Tensor
+
+from ..rows import TensorInfo
+from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
+from .kinds import kinds
+
+
+def broadcast(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Explain operands that do not line up from the last axis."""
+    if len(failed.infos) < 2:
+        return kinds(failed)
+    for first in range(len(failed.infos)):
+        for second in range(first + 1, len(failed.infos)):
+            back = batch_clash(failed.infos[first].shape, failed.infos[second].shape)
+            if back is not None:
+                said = (
+                    f"axes line up from the last and must be equal or 1: axis {back} of "
+                    f"{failed.names[first]} is {failed.size(first, back)}, of "
+                    f"{failed.names[second]} {failed.size(second, back)}"
+                )
+                return said + reversed_axes(failed), list(_lined_up(failed, first, second))
+    return kinds(failed)
+
+
+def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
+    """Try the smaller operand with new axes of 1, cut to the other's size, or transposed."""
+    small, large = sorted((first, second), key=lambda i: len(failed.infos[i].shape))
+    a, b = failed.infos[small], failed.infos[large]
+    name = on(a.name)
+
+    def with_new(run):
+        def again(t: Tensors) -> Tensor:
+            return torch.broadcast_tensors(run(t[small]), t[large])[0]
+
+        return again
+
+    missing = len(b.shape) - len(a.shape)
+    for places in _placings(len(a.shape), missing) if missing else ():
+        taken = [b.dims[axis] for axis in range(len(b.shape)) if axis not in places]
+        if taken != list(a.dims):
+            continue  # only where the names agree: sizes may agree by accident
+        if len(places) == 1:
+            code, run = f"{name}.unsqueeze({places[0]})", lambda x, p=places: x.unsqueeze(p[0])
+        else:
+            marks = ["None" if axis in places else ":" for axis in range(len(b.shape))]
+            index = tuple(None if mark == "None" else slice(None) for mark in marks)
+            code, run = f"{name}[{', '.join(marks)}]", lambda x, i=index: x[i]
+        yield Candidate(failed.instead(a.name, code), with_new(run))
+    cut = [
+        (size, other) for size, other in zip(reversed(a.shape), reversed(b.shape), strict=False)
+    ][::-1]
+    if all(size >= other or size == 1 for size, other in cut) and len(a.shape) <= len(b.shape):
+        parts = [f":{o}" if s > o and s != 1 else ":" for s, o in cut]
+        index = tuple(slice(o) if s > o and s != 1 else slice(None) for s, o in cut)
+        if any(part != ":" for part in parts[:-1]):  # a mask or a table; features are never cut
+            code = f"{name}[{', '.join(parts)}]"
+            yield Candidate(failed.instead(a.name, code), with_new(lambda x: x[index]))
+    if len(a.shape) > 1:
+        code = f"{name}.transpose(-2, -1)"
+        yield Candidate(failed.instead(a.name, code), with_new(lambda x: x.mT))
+
+
+def _placings(ndim: int, new: int) -> Iterator[tuple[int, ...]]:
+
+    yield from combinations(range(ndim + new), new)
+
+
+@clash("view", "reshape", "unflatten")
+def view(failed: Failed) -> tuple[str, list[Candidate]]:
+    x = failed.infos[0]
+    params = failed.op.params
+    shape = [int(n) for n in params.get("shape", params.get("sizes", ())) if isinstance(n, int)]
+    named = failed.op.size_words("shape" if "shape" in params else "sizes", shape)
+    if "stride" in str(failed.error):
+        said = (
+            f"{x.name} is not laid out in this order in memory (strides {x.strides} for "
+            f"{x.in_names()}): a view cannot merge axes that are not neighbours there"
+        )
+        return said, list(_copied(failed, x, shape))
+    count, known = math.prod(x.shape), math.prod(n for n in shape if n >= 0)
+    if failed.op.name == "unflatten":
+        count = x.shape[failed.op.params.get("dim", -1)]
+    asked = " · ".join(word for word, n in zip(named, shape, strict=True) if n >= 0)
+    said = f"{x.name} has {count} numbers, {' · '.join(_words(x))}; the new shape " + (
+        f"takes {asked} = {known}" if -1 not in shape else f"needs a multiple of {known}, {asked}"
+    )
+    if failed.op.name == "unflatten":
+        said = f"an axis of {count} does not split into {asked} = {known}"
+    elif len(shape) == len(x.shape) + 1 and shape[-2] > 0 and x.shape and x.shape[-1] % shape[-2]:
+        said += f"; {failed.size(0, -1)} does not divide by {named[-2].replace('=', ' = ')}"
+    return said, list(_fitting(failed, x, shape, count))
+
+
+def _words(info: TensorInfo) -> list[str]:
+    return [
+        str(size) if dim == str(size) else f"{dim}={size}"
+        for dim, size in zip(info.dims, info.shape, strict=True)
+    ]
+
+
+def _copied(failed: Failed, x: TensorInfo, shape: list[int]) -> Iterator[Candidate]:
+    """Suggest ``reshape``; where heads stand before S, only after moving them back."""
+    name, sizes = on(x.name), failed.op.written_sizes() or ", ".join(map(str, shape))
+    if len(x.shape) == 4 and len(shape) == 3 and tuple(x.shape[:3:2]) == tuple(shape[:2]):
+        yield Candidate(
+            f"{name}.transpose(1, 2).reshape({sizes})",
+            lambda t: t[0].transpose(1, 2).reshape(shape),
+        )
+    yield Candidate(f"{name}.reshape({sizes})", lambda t: t[0].reshape(shape))
+
+
+def _fitting(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> Iterator[Candidate]:
+    """Try the size that makes the last axis, or one before it, fit."""
+    if failed.op.name == "unflatten":
+        return
+    for place in reversed(range(len(shape))):
+        rest = math.prod(n for axis, n in enumerate(shape) if axis != place and n >= 0)
+        others = [n for axis, n in enumerate(shape) if axis != place]
+        if rest and count % rest == 0 and -1 not in others:
+            new = [*shape[:place], count // rest, *shape[place + 1 :]]
+            code = f"{on(x.name)}.{failed.op.name}({', '.join(map(str, new))})"
+            yield Candidate(code, lambda t, new=new: t[0].reshape(new))
+
+
+@clash("cat", "stack")
+def joined(failed: Failed) -> tuple[str, list[Candidate]]:
+    axis = failed.op.params.get("dim", 0)
+    first = failed.infos[0]
+    for which, info in enumerate(failed.infos[1:], 1):
+        if len(info.shape) != len(first.shape):
+            return f"all must have as many axes: {first.described()}, {info.described()}", []
+        for place, (a, b) in enumerate(zip(first.shape, info.shape, strict=True)):
+            if a != b and (place != axis or failed.op.name == "stack"):
+                said = (
+                    f"{failed.op.name} along axis {axis} needs every other axis equal: axis {place} "
+                    f"of {first.name} is {failed.size(0, place)}, "
+                    f"of {info.name} {failed.size(which, place)}"
+                )
+                return said, list(_other_axes(failed, axis, len(first.shape)))
+    return kinds(failed)
+
+
+def _other_axes(failed: Failed, axis: int, ndim: int) -> Iterator[Candidate]:
+    names = ", ".join(failed.names)
+    if failed.op.name == "cat":
+        for other in range(ndim):
+            if other != axis:
+                code = f"torch.cat(({names}), dim={other - ndim})"
+                yield Candidate(code, lambda t, other=other: torch.cat(t, dim=other))
+
+
+@clash("transpose", "softmax", "unsqueeze", "squeeze", "sum", "mean", "flatten", "select", "chunk")
+def axes(failed: Failed) -> tuple[str, list[Candidate]]:
+    if not isinstance(failed.error, IndexError) or not failed.infos:
+        return kinds(failed)
+    x = failed.infos[0]
+    n = len(x.shape)
+    said = f"{x.name} has {n} axes, so an axis is one of {-n} … {n - 1}"
+    name = on(x.name)
+    if failed.op.name == "transpose" and n > 1:
+        return said, [Candidate(f"{name}.transpose(-2, -1)", lambda t: t[0].mT)]
+    if failed.op.name == "softmax":
+        return said, [Candidate(f"{name}.softmax(dim=-1)", lambda t: t[0].softmax(-1))]
+    return said, []

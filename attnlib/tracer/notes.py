@@ -1,0 +1,66 @@
+"""What the recorder notes down while code runs: plain facts, worked out afterwards."""
+
+from __future__ import annotations
+
+from .labels import Label
+
+
+class Identity:
+    """What stays the same while a tensor is written into: its labels, and its name so far."""
+
+    __slots__ = ("labels", "name", "named", "number")
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.labels: list[Label] | None = None
+        self.name: str | None = None
+        self.named = False  # after a variable or an argument, not after an expression
+
+
+class State:
+    """A tensor at one moment."""
+
+    __slots__ = (
+        "device", "dtype", "identity", "offset", "shape", "storage", "strides", "values", "version",
+    )  # fmt: skip
+
+    def __repr__(self) -> str:
+        return f"State{self.shape}"
+
+
+class StageCall:
+    """One call of a stage function: its operations become the children of one row."""
+
+    __slots__ = ("arguments", "chain", "module", "name")
+
+    def __init__(self, name, arguments, chain, module) -> None:
+        self.name, self.arguments, self.chain, self.module = name, arguments, chain, module
+
+
+class Call:
+    """One operation as it happened."""
+
+    __slots__ = (
+        "args",
+        "chain",
+        "direct",
+        "error",
+        "hidden",
+        "kind",
+        "kwargs",
+        "module",
+        "name",
+        "number",
+        "op",
+        "out",
+        "stages",
+    )  # fmt: skip
+
+
+class ShapeRead:
+    """The code looked at a shape: the names it unpacks into are names of dims."""
+
+    __slots__ = ("axis", "chain", "state")
+
+    def __init__(self, state, axis, chain) -> None:
+        self.state, self.axis, self.chain = state, axis, chain

@@ -1,0 +1,182 @@
+"""One operation as a rule sees it: arguments by name, labels, and what its sizes are called."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING
+
+from . import operations
+from .labels import Dim, Label
+from .naming import plain_name
+from .notes import Call, State
+from .rows import Step
+from .source import Site, operands
+
+if TYPE_CHECKING:
+    from .builder import Builder
+
+
+class Operation:
+    """One operation as a rule sees it: arguments by name, labels, and what sizes were called."""
+
+    def __init__(self, builder: Builder, call: Call, site: Site) -> None:
+        self._builder, self._call, self._site = builder, call, site
+        self.name, self.module = call.op, call.module
+        self.symbols = builder.symbols
+        bound = operations.Bound(call.op, call.args, call.kwargs, is_state)
+        self.bound = bound
+        self.inputs: list[State] = bound.inputs
+        self.outputs: tuple[State, ...] = call.out if isinstance(call.out, tuple) else (call.out,)
+        self.params = _with_axes(call, bound, self.inputs)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.outputs[0].shape
+
+    def labels(self, state: State) -> list[Label]:
+        return list(self._builder.labels(state))
+
+    def join(self, a: Label, b: Label) -> None:
+        self._builder.findings.join(a, b, self._call, self._site)
+
+    def glued(self, asked: Label, made_of: Label) -> None:
+        self._builder.findings.glued(asked, made_of, self._call, self._site)
+
+    def stand(self, labels: list[Label]) -> None:
+        self._builder.findings.stand(labels)
+
+    def fresh(self, size: int) -> Label:
+        return self.symbols.fresh(size)
+
+    def literal(self, size: int) -> Label:
+        return self.symbols.fresh(size, literal=True)
+
+    def times(self, count: Label, label: Label) -> Label:
+        return self.symbols.product((count, label)) if label.size != 1 else count
+
+    def size(self, argument: str, place: int, number: int, *, stop: bool = False) -> Label:
+        """Return the label of a size: a tagged int's, or that of the name it is written as."""
+        if isinstance(number, Dim) and number.label.owner is self.symbols.owner:
+            return self.symbols.settle(number.label)
+        written = self._written(argument, place) if self._call.direct else None
+        if stop and isinstance(written, ast.Slice):
+            written = written.upper
+        name = plain_name(written)
+        if name is not None and number > 0:
+            return self._builder.size_name(name, int(number), self._site)
+        return self.literal(int(number))
+
+    def _written(self, argument: str, place: int) -> ast.expr | None:
+        """Find the expression that an argument's element is written as."""
+        words = operations.SIGNATURES.get(self.name, [])
+        given = operands(self._site)
+        many = f"*{argument}" in words
+        position = words.index(f"*{argument}" if many else argument) if words else 0
+        node = self._site.node
+        if isinstance(node, ast.Call):
+            if any(isinstance(item, ast.Starred) for item in node.args):
+                return None
+            wanted = sum(not word.startswith("*") for word in words[:position])
+            position = wanted - self._receiver()
+        found = given.get(argument, given.get(str(position)))
+        if isinstance(found, ast.Tuple | ast.List) and place < len(found.elts):
+            return found.elts[place]
+        if many and str(position + place) in given:
+            return given[str(position + place)]
+        return found if place == 0 or not many else None
+
+    def _receiver(self) -> int:
+        """Return 1 for ``x.view(...)``, whose first argument stands before the dot."""
+        node = self._site.node
+        return int(len(self._call.args) > len(node.args))
+
+    # -- when it failed ---------------------------------------------------------------------
+
+    @property
+    def strict(self) -> bool:
+        return self._builder.strict
+
+    def made(self, which: int) -> Step | None:
+        """Return the row that made an input, if there is one."""
+        return self._builder.maker(self.inputs[which])
+
+    def size_words(self, argument: str, sizes: list[int]) -> list[str]:
+        """Write sizes as the code calls them: ``heads=4``, or the number."""
+        words = []
+        for place, size in enumerate(sizes):
+            label = self.size(argument, place, self.params[argument][place])
+            word = self.symbols.text(label)
+            words.append(word if word == str(size) else f"{word}={size}")
+        return words
+
+    def written_sizes(self) -> str | None:
+        """Return the sizes of a ``view`` as they are written."""
+        node = self._site.node
+        if not self._call.direct or not isinstance(node, ast.Call):
+            return None
+        return ", ".join(ast.unparse(argument) for argument in node.args[1 - self._receiver() :])
+
+    def run(self, tensors: list) -> object:
+        """Run the operation again on other tensors."""
+        given = iter(tensors)
+
+        def thaw(value):
+            if isinstance(value, State):
+                return next(given)
+            if isinstance(value, tuple):
+                return tuple(thaw(item) for item in value)
+            return value
+
+        function = self._builder.recorder.failed[2]
+        args = tuple(thaw(value) for value in self._call.args)
+        return function(*args, **{name: thaw(value) for name, value in self._call.kwargs.items()})
+
+    def operand(self, which: int) -> str | None:
+        """Return the expression that an input tensor is written as, where it is written."""
+        node = self._site.node
+        if not self._call.direct or node is None:
+            return None
+        argument, place = self.bound.places[which]
+        if isinstance(node, ast.BinOp) and len(self.inputs) == 1:
+            known = self.inputs[0].identity.name
+            sides = [ast.unparse(side) for side in (node.left, node.right)]
+            if sides[1] == known or isinstance(node.left, ast.Constant):
+                return sides[1]
+            return sides[0]
+        method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
+        if method and which == 0 and self._receiver():
+            return ast.unparse(node.func.value)
+        written = self._written(argument, place)
+        return ast.unparse(written) if written is not None else None
+
+
+def is_state(value) -> bool:
+    return isinstance(value, State)
+
+
+def _with_axes(call: Call, bound: operations.Bound, inputs: list[State]) -> dict:
+    ndim = len(inputs[0].shape) if inputs else 0
+    params = dict(bound.params)
+    if call.op == "transpose" and "dim0" not in params:  # .mT, .t()
+        params["dim0"], params["dim1"] = -2, -1
+    return operations.normalised(call.op, params, ndim)
+
+
+def shown_params(op: Operation) -> dict:
+    """Keep the arguments that a row shows, as plain JSON."""
+    shown = {}
+    for name, value in op.params.items():
+        if name.startswith("_"):
+            continue
+        if name == "index":
+            value = _index_text(value)
+        shown[name] = operations.jsonable(value)
+    return shown
+
+
+def _index_text(index):
+    parts = index if isinstance(index, tuple) else (index,)
+    return [
+        None if part is None else "tensor" if is_state(part) else operations.jsonable(part)
+        for part in parts
+    ]

@@ -1,0 +1,82 @@
+"""Rules for products: what is summed over, and what stays."""
+
+from __future__ import annotations
+
+from ..labels import Label
+from .elementwise import broadcast
+from .registry import Labels, Unknown, rule
+
+
+@rule("linear")
+def linear(op) -> Labels:
+    x, weight, *bias = op.inputs
+    given, wanted = op.labels(x), op.labels(weight)
+    op.join(given[-1], wanted[-1])
+    if bias:
+        op.join(op.labels(bias[0])[-1], wanted[0])
+    return given[:-1] + wanted[:-1]
+
+
+@rule("matmul")
+def matmul(op) -> Labels:
+    return contracted(op, *map(op.labels, op.inputs[:2]))
+
+
+@rule("addmm", "baddbmm", "addmv", "addbmm")
+def added(op) -> Labels:
+    bias, a, b = map(op.labels, op.inputs[:3])
+    if op.name == "addbmm":
+        raise Unknown
+    return broadcast(op, [contracted(op, a, b), bias], op.shape)
+
+
+def contracted(op, a: Labels, b: Labels) -> Labels:
+    op.join(a[-1], b[-2] if len(b) > 1 else b[-1])
+    rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else []
+    if len(a) > 2 or len(b) > 2:
+        shape = op.shape[: len(op.shape) - len(rows) - len(columns)]
+        return broadcast(op, [a[:-2], b[:-2]], shape) + rows + columns
+    return rows + columns
+
+
+@rule("outer")
+def outer(op) -> Labels:
+    return [op.labels(state)[0] for state in op.inputs[:2]]
+
+
+@rule("einsum")
+def einsum(op) -> Labels:
+    equation = op.params["equation"].replace(" ", "")
+    if "..." in equation or "->" not in equation:
+        raise Unknown
+    left, right = equation.split("->")
+    letters: dict[str, Label] = {}
+    for term, state in zip(left.split(","), op.inputs, strict=True):
+        for letter, label in zip(term, op.labels(state), strict=True):
+            known = letters.setdefault(letter, label)
+            if known is not label and known.size == label.size:
+                op.join(known, label)
+            if known.size == 1:
+                letters[letter] = label
+    return [letters[letter] for letter in right]
+
+
+@rule("scaled_dot_product_attention")
+def fused(op) -> Labels:
+    q, k, v = (op.labels(state) for state in op.inputs[:3])
+    op.join(q[-1], k[-1])
+    op.join(k[-2], v[-2])
+    if op.params.get("enable_gqa"):
+        return [*q[:-1], v[-1]]
+    batch = broadcast(op, [q[:-2], k[:-2], v[:-2]], op.shape[:-2])
+    if len(op.inputs) > 3:
+        mask = op.labels(op.inputs[3])
+        broadcast(op, [[*batch, q[-2], k[-2]], mask], (*op.shape[:-1], k[-2].size))
+    return [*batch, q[-2], v[-1]]
+
+
+@rule("multi_head_attention_forward")
+def library_heads(op) -> list[Labels]:
+    q, k = (op.labels(state) for state in op.inputs[:2])
+    weights = [*q[1:-1], q[0], k[0]]
+    return [q, weights][: len(op.outputs)]
