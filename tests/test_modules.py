@@ -320,6 +320,18 @@ def test_dropout_only_acts_in_training_and_after_the_weights() -> None:
     torch.testing.assert_close(layer.eval()(x), plain(x))
 
 
+@pytest.mark.parametrize("fused", [False, True])
+def test_dropout_drops_its_share_and_raises_the_rest(fused: bool) -> None:
+    layer = heads_of(dropout=0.25, fused=fused)
+    nn.init.zeros_(layer.value.weight)
+    nn.init.ones_(layer.value.bias)
+    layer.out = nn.Identity()
+    kept = layer(tokens(2, 200), tokens(2, 1))  # one key has the weight 1
+    dropped, raised = kept.unique()[[0, -1]].tolist()
+    assert (dropped, raised) == (0, pytest.approx(4 / 3))
+    assert 0.7 < (kept > 0).double().mean() < 0.8
+
+
 # The laws, for every module.
 
 MODULES = {
