@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 import torch as _torch
 
 from ..dims import role
-from .explanations import explained
 from .rows import Failure, Step, Warning, as_dict
 
 if TYPE_CHECKING:
     from .builder import Builder
 
-from .schema import FORMAT, VERSION, read
+FORMAT, VERSION = "attnlib-trace", 1
 
 
 @dataclass
@@ -58,6 +57,8 @@ class Trace:
 
         Raises: TraceError.
         """
+        from .schema import read  # only where data comes in
+
         return cls(**read(data))
 
     # -- the run ----------------------------------------------------------------------------
@@ -131,6 +132,8 @@ def finish(
     names, trace.sizes = _sizes(trace.steps)
     trace.roles = {name: role(name) for name in names}
     if failure is not None:
+        from .explanations import explained  # only where code failed
+
         trace.error = explained(builder, failure)
     builder.recorder.close()
     return trace

@@ -93,14 +93,14 @@ class Failure:
 def plain(value: Any) -> Any:
     """Turn a nested list of tensor values into JSON: 6 digits, and words for what JSON lacks."""
     if isinstance(value, list):
+        if value and type(value[0]) is float and all(map(math.isfinite, value)):
+            return [float(f"{number:.{DIGITS}g}") for number in value]  # most of all values
         return [plain(item) for item in value]
-    if isinstance(value, bool | int):
-        return value
     if isinstance(value, float):
         if math.isfinite(value):
             return float(f"{value:.{DIGITS}g}")
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return str(value)
+    return value if isinstance(value, bool | int) else str(value)
 
 
 def as_dict(row: Any) -> dict[str, Any]:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import TraceError
+from .report import FORMAT, VERSION
 from .rows import KINDS, Failure, Step, TensorInfo, Warning
 
-FORMAT, VERSION = "attnlib-trace", 1
 MOST = {"steps": 200_000, "items": 4_000_000, "text": 20_000, "axes": 64, "depth": 16}
 
 

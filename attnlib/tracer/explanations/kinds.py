@@ -27,13 +27,13 @@ def kinds(failed: Failed) -> tuple[str, list[Candidate]]:
         first = infos[0]
         if first.dtype.startswith(("int", "uint", "bool")) and failed.op.name == "linear":
             return (
-                f"{first.name} holds whole numbers ({first.dtype}); a layer reads floats: embed ids "
-                "first"
+                f"{first.name} holds whole numbers ({first.dtype}); a layer reads floats: "
+                "embed ids first"
             ), []
         second = next(info for info in infos if info.dtype != first.dtype)
         if failed.op.name == "linear":  # the layer stays as it is, what comes in is converted
             first, second = second, first
-        said = f"{first.name} is {first.dtype}, {second.name} {second.dtype}: both must be of one dtype"
+        said = f"{first.name} is {first.dtype}, {second.name} {second.dtype}: both must be the same"
         which, target = infos.index(second), infos.index(first)
 
         def cast(t: Tensors) -> Tensor:

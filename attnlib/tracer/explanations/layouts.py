@@ -141,8 +141,8 @@ def joined(failed: Failed) -> tuple[str, list[Candidate]]:
         for place, (a, b) in enumerate(zip(first.shape, info.shape, strict=True)):
             if a != b and (place != axis or failed.op.name == "stack"):
                 said = (
-                    f"{failed.op.name} along axis {axis} needs every other axis equal: axis {place} "
-                    f"of {first.name} is {failed.size(0, place)}, "
+                    f"{failed.op.name} along axis {axis} needs every other axis equal: "
+                    f"axis {place} of {first.name} is {failed.size(0, place)}, "
                     f"of {info.name} {failed.size(which, place)}"
                 )
                 return said, list(_other_axes(failed, axis, len(first.shape)))
