@@ -19,7 +19,7 @@ WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 # One axis of a shape: a name, a number, `...`, `*batch`, a product of names and numbers, `S=3`.
 AXIS = r"(?:\.\.\.|\*?\w+(?:\s?[*·×/=]\s?\w+)*)"
 SHAPE = re.compile(rf"\(({AXIS}(?:, ?{AXIS})*,?)\)")
-SIZED = re.compile(rf"(?<![\w.])({'|'.join(ROLES)}) = \d[\d,]*")
+SIZED = re.compile(rf"(?<![\w.])({'|'.join(ROLES)}) = {{1,4}}\d[\d,]*")
 
 
 def css_class(role):
