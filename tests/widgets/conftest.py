@@ -12,24 +12,11 @@ from attnlib.widgets.source import script
 
 from . import played
 
-MODULES = ("kit", "trace", "scene", "cross", "products", "origins", "open", "memory", "views", "flow", "masks")
-MODULES += ("softmax", "maps", "phases", "drawing", "panel", "player", "page")
-
-# Marks of one phase as plain data: a test reads them as facts.
-FACTS = """window.facts = (json, step, phase, { width = 822, state = {} } = {}) => {
-  const { trace, phases } = window.modules, read = trace.readTrace(json), plan = phases.planOf(read);
-  const all = { step, phase, i: 2, j: 1, at: {}, ...state };
-  const scene = phases.sceneOf(read, plan, all, width);
-  return {
-    caption: phases.caption(read, plan, all).map((part) => part.text).join(''),
-    height: scene.height,
-    marks: scene.marks.map(({ ref, parts, ...mark }) => ({
-      ...mark, words: parts && parts.map((part) => part.text).join(''),
-      cell: ref && ref.tensor.name, index: ref && ref.index,
-    })),
-  };
-};
-window.phasesOf = (json) => { const read = window.modules.trace.readTrace(json); return window.modules.phases.planOf(read).map((phases) => phases.length); };"""
+MODULES = (
+    *("kit", "trace", "scene", "cross", "products", "origins", "open", "memory", "views"),
+    *("flow", "masks", "softmax", "maps", "phases", "drawing", "panel", "player", "page"),
+)
+ACTIONS = (Path(__file__).parent / "actions.js").read_text(encoding="utf-8")
 
 
 class Silent:
@@ -47,7 +34,7 @@ def _modules(browser: Browser) -> Iterator[Page]:
     silent = Silent(page)
     listed = ", ".join(f"{name}: ${name}" for name in MODULES)
     page.add_script_tag(content=script("page.js", f"window.modules = {{ {listed} }};\n"))
-    page.add_script_tag(content=FACTS)
+    page.add_script_tag(content=ACTIONS)
     yield page
     page.close()
     assert silent.said == []
@@ -64,7 +51,7 @@ def facts(modules: Page) -> Callable[..., dict]:
     """Read one phase of a trace as data: caption, height, marks."""
 
     def read(trace: dict, step: int, phase: int, **more: Any) -> dict:
-        return modules.evaluate("([t, s, p, m]) => facts(t, s, p, m)", [trace, step - 1, phase - 1, more])
+        return modules.evaluate("facts", [trace, step - 1, phase - 1, more])
 
     return read
 
@@ -82,6 +69,7 @@ def play(browser: Browser, tmp_path: Path) -> Iterator[Callable[..., Page]]:
         opened.append((made, Silent(page)))
         page.goto(path.as_uri() + place)
         page.wait_for_selector(".attn-host")
+        page.add_script_tag(content=ACTIONS)
         return page
 
     yield start

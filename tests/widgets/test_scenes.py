@@ -9,7 +9,9 @@ from . import played
 
 
 def cells(facts: dict, tensor: str | None = None) -> list[dict]:
-    return [m for m in facts["marks"] if m["type"] == "cell" and (tensor is None or m["cell"] == tensor)]
+    return [
+        m for m in facts["marks"] if m["type"] == "cell" and (tensor is None or m["cell"] == tensor)
+    ]
 
 
 def named(facts: dict, key: str) -> list[dict]:
@@ -40,9 +42,16 @@ def test_every_number_drawn_is_pytorchs(modules, facts, make, width):
             for cell in cells(facts(trace, step, phase, width=width)):
                 if cell["cell"] not in tensors or cell["text"] == "":
                     continue
-                want, got = tensors[cell["cell"]][tuple(cell["index"])].item(), written(cell["text"])
+                want, got = (
+                    tensors[cell["cell"]][tuple(cell["index"])].item(),
+                    written(cell["text"]),
+                )
                 digits = len(cell["text"].partition(".")[2])
-                same = got == want if isinstance(want, bool) or math.isinf(want) else abs(got - want) <= 0.5 * 10**-digits + 1e-5
+                same = (
+                    got == want
+                    if isinstance(want, bool) or math.isinf(want)
+                    else abs(got - want) <= 0.5 * 10**-digits + 1e-5
+                )
                 assert same, (step, phase, cell)
                 seen.add(cell["cell"])
     assert seen >= {step["variable"] for step in trace["steps"] if step["output"]}
@@ -55,10 +64,17 @@ def test_the_growing_sum_is_pytorchs(facts, head):
         scene = facts(trace, 6, 2 + d)
         line = {m["key"]: m["text"] for m in named(scene, "ledger.") if m["type"] == "cell"}
         for k in range(4):
-            assert line[f"ledger.2.{k}"] == ("" if k > d else f"{products[k]:.2f}".replace("-", "−")), (d, k)
+            assert line[f"ledger.2.{k}"] == (
+                "" if k > d else f"{products[k]:.2f}".replace("-", "−")
+            ), (d, k)
             so_far = products[: k + 1].sum()
-            assert line[f"ledger.3.{k}"] == ("" if k > d else f"{so_far:.2f}".replace("-", "−")), (d, k)
-    assert scene["caption"].endswith(f"scores[2, 1] is {t['scores'][0, 2, 1]:.2f}.".replace("-", "−"))
+            assert line[f"ledger.3.{k}"] == ("" if k > d else f"{so_far:.2f}".replace("-", "−")), (
+                d,
+                k,
+            )
+    assert scene["caption"].endswith(
+        f"scores[2, 1] is {t['scores'][0, 2, 1]:.2f}.".replace("-", "−")
+    )
 
 
 def test_choosing_another_row_column_and_sheet_changes_the_sum(facts, head):
@@ -133,7 +149,10 @@ def place(facts: dict, key: str) -> dict:
 def test_a_transpose_moves_cells_in_the_grid_and_none_in_memory(facts, head):
     trace, t = head
     before, after = facts(trace, 5, 1), facts(trace, 5, 2)
-    was, now = {c["key"]: c for c in cells(before, "k")}, {c["key"]: c for c in cells(after, "k transposed")}
+    was, now = (
+        {c["key"]: c for c in cells(before, "k")},
+        {c["key"]: c for c in cells(after, "k transposed")},
+    )
     grid = {key for key in was if not key.startswith("memory")}
     assert grid == set(now), "the same numbers keep their keys"
     for key, cell in now.items():
@@ -146,7 +165,11 @@ def test_a_transpose_moves_cells_in_the_grid_and_none_in_memory(facts, head):
 
 def test_a_row_of_the_transposed_hops_by_its_stride(facts, head):
     scene = facts(head[0], 5, 3)
-    lit = [m["key"].rsplit("@")[1] for m in named(scene, "memory.") if m["type"] == "cell" and m["kind"] == "on"]
+    lit = [
+        m["key"].rsplit("@")[1]
+        for m in named(scene, "memory.")
+        if m["type"] == "cell" and m["kind"] == "on"
+    ]
     assert lit == ["0", "4", "8"]
     assert "by 4" in scene["caption"]
     assert "step 4" in words(scene)
@@ -171,7 +194,10 @@ def test_heads_are_told_apart_right_and_wrong(facts):
         assert sorted(map(sorted, fills.values())) == [[0], [1]]
     claims = [m["words"] for m in named(facts(trace, 3, 2), "claim") if m["type"] == "text"]
     assert claims == ["head 0", "head 1"] * 3
-    assert [m["words"] for m in named(facts(trace, 7, 2), "claim") if m["type"] == "text"] == ["head 0", "head 1"]
+    assert [m["words"] for m in named(facts(trace, 7, 2), "claim") if m["type"] == "text"] == [
+        "head 0",
+        "head 1",
+    ]
 
 
 def test_merging_lays_the_heads_side_by_side(facts):
@@ -215,13 +241,21 @@ def test_softmax_shifts_exponentiates_and_normalises(facts, head):
         table = {m["key"]: m["text"] for m in named(scene, "ledger.") if m["type"] == "cell"}
         for r, values in enumerate((row, shifted, powers, powers / powers.sum())):
             for k in range(3):
-                want = f"{values[k]:.2f}".replace("-0.00", "0.00").replace("-", "−") if r < lines else ""
+                want = (
+                    f"{values[k]:.2f}".replace("-0.00", "0.00").replace("-", "−")
+                    if r < lines
+                    else ""
+                )
                 assert table[f"ledger.{r}.{k}"] == want, (part, r, k)
 
 
 def test_scaling_pales_on_the_one_scale_of_the_trace(facts, head):
     scene = facts(head[0], 7, 2)
-    share = {c["cell"]: float(c["fill"].split(") ")[1].split("%")[0]) for c in cells(scene) if c["index"] == [0, 0, 1]}
+    share = {
+        c["cell"]: float(c["fill"].split(") ")[1].split("%")[0])
+        for c in cells(scene)
+        if c["index"] == [0, 0, 1]
+    }
     assert share["scaled"] == pytest.approx(share["scores"] / 2, abs=1)
     assert "÷ √H" in words(scene)
 
@@ -246,7 +280,10 @@ def test_what_was_not_recorded_is_drawn_to_scale_and_without_numbers(facts):
     scene = facts(trace, 2, 1)
     assert not [c for c in cells(scene) if c["text"]]
     blocks = {m["key"]: m for m in scene["marks"] if m["type"] == "box" and m["kind"] == "block"}
-    x, weight = (next(m for key, m in blocks.items() if key.startswith(name)) for name in ("x", "query.weight"))
+    x, weight = (
+        next(m for key, m in blocks.items() if key.startswith(name))
+        for name in ("x", "query.weight")
+    )
     assert x["w"] / x["h"] == pytest.approx(64 / 8, rel=0.01)
     assert weight["h"] / weight["w"] == pytest.approx(64 / 16, rel=0.01)
     assert x["w"] == pytest.approx(weight["h"]), "the contracted dim is as long in both"
@@ -266,8 +303,12 @@ def test_a_wide_tensor_is_a_few_marks(facts):
 
 
 @pytest.mark.parametrize("width", [358, 700, 822, 1100])
-@pytest.mark.parametrize("make", [lambda: played.head()[0], lambda: played.heads()[0], played.big, played.kinds])
-def test_keys_are_unique_sentences_are_whole_and_nothing_leaves_the_stage(modules, facts, make, width):
+@pytest.mark.parametrize(
+    "make", [lambda: played.head()[0], lambda: played.heads()[0], played.big, played.kinds]
+)
+def test_keys_are_unique_sentences_are_whole_and_nothing_leaves_the_stage(
+    modules, facts, make, width
+):
     trace = make()
     for step, count in enumerate(modules.evaluate("phasesOf", trace), 1):
         for phase in range(1, count + 1):
