@@ -23,8 +23,10 @@ from .recorder import Recorder
 class Adopted:
     """Hold the modules of a run: ``names`` gives the path of each."""
 
-    def __init__(self, recorder: Recorder, source: Callable | types.FrameType) -> None:
-        self._recorder = recorder
+    def __init__(
+        self, recorder: Recorder, source: Callable | types.FrameType, *, deep: bool = False
+    ) -> None:
+        self._recorder, self._deep = recorder, deep
         self._owner = recorder.symbols.owner
         self.names: dict[nn.Module, str] = {}
         for prefix, root in _roots(source):
@@ -33,7 +35,7 @@ class Adopted:
 
     def __enter__(self) -> Adopted:
         for module, path in self.names.items():
-            if readable(type(module)):
+            if readable(type(module)) or (self._deep and type(module) is nn.MultiheadAttention):
                 self._tag(module, path)
         return self
 

@@ -10,6 +10,7 @@ import torch
 from ..dims import role
 from . import operations
 from .findings import Findings
+from .frames import LIBRARY, kind_of
 from .given import book_name
 from .labels import BOOK, CODE, WRITTEN, Label
 from .naming import landing, shape_names
@@ -58,10 +59,15 @@ class Builder:
         self._last = {id(stage): call for call in calls for stage in call.stages}
         after = {id(call): later for call, later in pairwise(calls)}
         for event in events:
-            if isinstance(event, ShapeRead):
-                self._read(event)
-            else:
-                self._tell(event, after.get(id(event)))
+            try:
+                if isinstance(event, ShapeRead):
+                    self._read(event)
+                else:
+                    self._tell(event, after.get(id(event)))
+            except Exception:  # a run that went well must not fail in the telling
+                if self.strict:
+                    raise
+                self.recorder.dropped += 1
         _finish(self.steps)
         words: dict[Label, str] = {}
         for info, labels in self._named:
@@ -94,6 +100,8 @@ class Builder:
 
     def _read(self, read: ShapeRead) -> None:
         site = site_of(*read.chain[0])
+        if kind_of(site.path) is LIBRARY:
+            return  # opened by deep=True: its names are not the reader's
         for axis, name in shape_names(site, len(read.state.shape), read.axis):
             if site.ours:
                 if role(name) is None:
@@ -124,7 +132,7 @@ class Builder:
             self.info(state, self._operand_name(op, which, call))
             for which, state in enumerate(op.inputs)
         )
-        targets = self._targets(call, site, later)
+        targets = self._targets(call, len(op.outputs), later)
         outputs: tuple[TensorInfo, ...] = ()
         if call.error is None:
             self._propagate(op, call)
@@ -140,6 +148,8 @@ class Builder:
         )  # fmt: skip
         if op.name == "scaled_dot_product_attention":
             step.note = FUSED_NOTE
+        elif call in self.findings.aliases:
+            step.note = " and ".join(self.findings.aliases[call]) + " are two names of one dim"
         if call.error is not None:
             self.failed = (step, op, site)
         for state in op.outputs if call.error is None else ():
@@ -233,11 +243,12 @@ class Builder:
         name = site.expression if call.direct and site.expression else op.name
         return name if len(op.outputs) == 1 else f"{name}[{place}]"
 
-    def _targets(self, call: Call, site: Site, later: Call | None) -> tuple[str, ...]:
+    def _targets(self, call: Call, results: int, later: Call | None) -> tuple[str, ...]:
         """Find the variables that a call's results land in, through the returns of helpers."""
         if not call.direct and later is not None and later.number == call.number:
             return ()  # inside a library call only the last operation gives its value
-        return landing(call.chain)
+        targets = landing(call.chain)
+        return targets if len(targets) in (1, results) else ()
 
     def _file(self, path: str) -> str | None:
         if path not in self._files:

@@ -24,7 +24,7 @@ class Findings:
 
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
-        self.aliases: list[tuple[int, str, str]] = []  # (of which call, two names of one dim)
+        self.aliases: dict[Call, tuple[str, str]] = {}  # where two names turned out to be one dim
         self._together: dict[tuple[Label, ...], None] = {}  # labels of tensors seen so far
         self._collisions: list[tuple[Label, Label, Call, Site, str]] = []
 
@@ -44,7 +44,7 @@ class Findings:
             self._collide(a, b, call, site, _WHAT.get(call.op, "lines up"))
             return
         if a.strong and b.strong and max(min(a.names)[0], min(b.names)[0]) <= CODE:
-            self.aliases.append((id(call), a.name, b.name))
+            self.aliases.setdefault(call, (a.name, b.name))
         self.symbols.unite(a, b)
 
     def glued(self, asked: Label, made_of: Label, call: Call, site: Site) -> None:

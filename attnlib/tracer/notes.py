@@ -46,6 +46,7 @@ class Call:
         "direct",
         "error",
         "hidden",
+        "inputs",
         "kind",
         "kwargs",
         "module",

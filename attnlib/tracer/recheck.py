@@ -33,13 +33,27 @@ class Check:
     mismatches: tuple[Mismatch, ...] = ()
     unchecked: bool = False
     reason: str = ""
+    sizes: tuple[tuple[str, int], ...] = ()  # the dims that were changed
 
     def __bool__(self) -> bool:
         return not self.mismatches and not self.unchecked
 
+    def __str__(self) -> str:
+        at = ", ".join(f"{name} = {size}" for name, size in self.sizes) or "the same sizes"
+        if self.unchecked:
+            return f"not checked at {at}: {self.reason}"
+        if not self.mismatches:
+            return f"checked at {at}: every row's dims hold"
+        lines = [
+            f"  line {m.line}: {m.code}: ({', '.join(m.dims)}) should be {m.expected}, is {m.found}"
+            for m in self.mismatches
+        ]
+        return "\n".join([f"checked at {at}: {len(lines)} rows differ", *lines])
+
 
 def recheck(trace: Trace, run: tuple | None, sizes: dict[str, int]) -> Check:
     """Run the traced function on the meta device with the dims in ``sizes`` changed."""
+    changed = tuple(sizes.items())
     for name, size in sizes.items():
         if name not in trace.roles:
             known = ", ".join(trace.roles) or "none"
@@ -51,25 +65,25 @@ def recheck(trace: Trace, run: tuple | None, sizes: dict[str, int]) -> Check:
             unchecked=True, reason="the function is gone (released, loaded, or loose code)"
         )
     if trace.error is not None:
-        return Check(unchecked=True, reason="the run had failed")
+        return Check((), True, "the run had failed", changed)
     new = {**trace.sizes, **sizes}
     try:
         again = _again(trace, run, new)
     except Exception as error:
         reason = str(error).strip().splitlines()
         text = f"{type(error).__name__}: {reason[0] if reason else ''}".rstrip(": ")
-        return Check(unchecked=True, reason=f"at these sizes on the meta device it raises {text}")
+        return Check((), True, f"at these sizes on the meta device it raises {text}", changed)
     before, after = list(_flat(trace.steps)), list(_flat(again))
     if [step.op for step in before] != [step.op for step in after]:
         reason = f"{len(before)} operations became {len(after)}, or others, at these sizes"
-        return Check(unchecked=True, reason=reason)
-    return Check(tuple(_mismatches(before, after, new, _inputs(trace))))
+        return Check((), True, reason, changed)
+    return Check(tuple(_mismatches(before, after, new, _inputs(trace))), sizes=changed)
 
 
 def _again(trace: Trace, run: tuple, new: dict[str, int]) -> list[Step]:
     from .run import trace as trace_again
 
-    fn, args, kwargs = run
+    fn, args, kwargs, deep = run
     inputs = {step.variable: step.output for step in trace.steps if step.kind == "input"}
     infos = iter(inputs.values())
 
@@ -87,7 +101,7 @@ def _again(trace: Trace, run: tuple, new: dict[str, int]) -> list[Step]:
     fn = _without_numbers(fn)
     args, kwargs = at_new_sizes(tuple(args)), at_new_sizes(dict(kwargs))
     with torch.random.fork_rng(devices=[]):
-        return trace_again(fn, *args, kwargs=kwargs, tiny=0).steps
+        return trace_again(fn, *args, kwargs=kwargs, tiny=0, deep=deep).steps
 
 
 def _inputs(trace: Trace) -> set[str]:

@@ -32,6 +32,7 @@ class Trace:
     error: Failure | None = None
     output: Any = field(default=None, compare=False, repr=False)
     _rerun: tuple | None = field(default=None, compare=False, repr=False)
+    _checked: Any = field(default=None, compare=False, repr=False)  # the last check, for the table
 
     # -- as data ----------------------------------------------------------------------------
 
@@ -63,8 +64,8 @@ class Trace:
 
     # -- the run ----------------------------------------------------------------------------
 
-    def remember(self, fn, args, kwargs) -> None:
-        self._rerun = (fn, args, kwargs)
+    def remember(self, fn, args, kwargs, deep) -> None:
+        self._rerun = (fn, args, kwargs, deep)
 
     def release(self) -> None:
         """Let go of the function, its arguments and its output; the rows stay."""
@@ -78,7 +79,8 @@ class Trace:
         """
         from .recheck import recheck
 
-        return recheck(self, self._rerun, sizes)
+        self._checked = recheck(self, self._rerun, sizes)
+        return self._checked
 
     # -- to look at -------------------------------------------------------------------------
 

@@ -36,7 +36,9 @@ def trace(
 
     ``dims`` names the axes of the tensors that go in, ``"batch S n_embd"`` for the first or
     ``{"x": "batch S n_embd"}`` by argument. Arguments of ``fn`` that are called like one of
-    ``trace``'s own go in ``kwargs``.
+    ``trace``'s own go in ``kwargs``. ``deep=True`` shows what ``nn.MultiheadAttention`` does.
+    The run is an ordinary one: same numbers, same gradients; only the fast path of
+    ``nn.MultiheadAttention`` and of the encoder layers in eval mode is off while it is watched.
 
     Raises: what ``fn`` raises, explained in a note and with the trace up to there as
         ``attnlib_trace`` (``on_error="return"`` returns that trace instead); ShapeError when
@@ -61,8 +63,8 @@ def trace(
             f"dims names {', '.join(sorted(unknown))}, but the tensors that go in are "
             f"{', '.join(name for name, _ in tensors) or 'none'}"
         )
-    recorder = Recorder(tiny=tiny, max_steps=max_steps)
-    recorder.base = trace.__code__
+    recorder = Recorder(tiny=tiny, max_steps=max_steps, deep=deep)
+    recorder.stack.base = trace.__code__
     states = [(name, recorder.state(tensor)) for name, tensor in tensors]
     annotated = annotations(function)
     for name, state in states:
@@ -72,9 +74,9 @@ def trace(
         elif name in annotated:
             annotated[name].suggest(recorder.symbols, labels, book=is_ours(code.co_filename))
     failure = output = None
-    with Adopted(recorder, fn) as adopted:
+    with Adopted(recorder, fn, deep=deep) as adopted:
         try:
-            with eagerly(), recorder:
+            with eagerly(), _inside(deep), recorder:
                 output = fn(*args, **words)
         except Exception as error:
             failure = error
@@ -84,7 +86,7 @@ def trace(
     for name, state in states:
         builder.input(name, state, site)
     result = finish(builder, title=_title(fn), output=output, failure=failure)
-    result.remember(fn, args, words)
+    result.remember(fn, args, words, deep)
     if failure is not None and on_error == "raise":
         failure.attnlib_trace = result
         raise failure
@@ -93,7 +95,11 @@ def trace(
 
 @contextlib.contextmanager
 def tracing(
-    dims: Mapping[str, str] | None = None, *, tiny: int = 256, max_steps: int = 10_000
+    dims: Mapping[str, str] | None = None,
+    *,
+    deep: bool = False,
+    tiny: int = 256,
+    max_steps: int = 10_000,
 ) -> Iterator[Trace]:
     """Trace the lines inside the ``with``; the keys of ``dims`` are names of variables there.
 
@@ -106,15 +112,15 @@ def tracing(
         ('batch', 'S', 'S')
     """
     given: dict[str, Given] = parse(dims, None)
-    recorder = Recorder(tiny=tiny, max_steps=max_steps)
+    recorder = Recorder(tiny=tiny, max_steps=max_steps, deep=deep)
     result = Trace(title="tracing", torch=torch.__version__)
     failure = None
     caller = inspect.currentframe().f_back.f_back
-    recorder.base = caller.f_code
-    with Adopted(recorder, caller) as adopted:
+    recorder.stack.base = caller.f_code
+    with Adopted(recorder, caller, deep=deep) as adopted:
         del caller
         try:
-            with eagerly(), recorder:
+            with eagerly(), _inside(deep), recorder:
                 yield result
         except Exception as error:
             failure = error
@@ -123,6 +129,14 @@ def tracing(
     if failure is not None:
         failure.attnlib_trace = result
         raise failure
+
+
+def _inside(deep: bool) -> contextlib.AbstractContextManager:
+    if not deep:
+        return contextlib.nullcontext()
+    from .opened import opened  # only where it is asked for
+
+    return opened()
 
 
 def eagerly() -> contextlib.AbstractContextManager:

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 COLUMNS = ("line", "variable", "operation", "inputs", "shape", "sizes", "kind", "note")
 NARROWEST, WIDEST = 60, 200
+FEWEST_FOLDED = 5  # rows; fewer are not worth the reader's question what stood there
 _GIVES = (
     ("inputs", 9), ("inputs", 0), ("operation", 12), ("variable", 9), ("kind", 0), ("shape", 12),
 )  # fmt: skip
@@ -29,11 +30,18 @@ def cells(step: Step) -> dict[str, str]:
         "variable": step.variable or "",
         "operation": step.op,
         "inputs": ", ".join(info.name for info in step.inputs),
-        "shape": " ".join(info.in_names() for info in step.outputs),
-        "sizes": " ".join(info.in_numbers() for info in step.outputs),
+        "shape": _each([info.in_names() for info in step.outputs]),
+        "sizes": _each([info.in_numbers() for info in step.outputs]),
         "kind": step.kind,
         "note": step.note,
     }
+
+
+def _each(shapes: list[str]) -> str:
+    """Write the shapes of several results; three equal ones as ``3 × (batch, S)``."""
+    if len(shapes) > 1 and len(set(shapes)) == 1:
+        return f"{len(shapes)} × {shapes[0]}"
+    return " ".join(shapes)
 
 
 def rows_of(trace: Trace) -> list[dict[str, str]]:
@@ -46,6 +54,7 @@ def terminal(trace: Trace, width: int | None = None) -> str:
     width = width or shutil.get_terminal_size((100, 24)).columns
     width = max(NARROWEST, min(width, WIDEST))
     rows = [{name: clean(cell) for name, cell in row.items()} for row in rows_of(trace)]
+    folds = folded(rows)
     shown = [name for name in COLUMNS if any(row[name] for row in rows)] or list(COLUMNS)
     notes = []
     if sum(max((_width(row[name]) for row in rows), default=0) + 2 for name in shown) > width:
@@ -60,8 +69,39 @@ def terminal(trace: Trace, width: int | None = None) -> str:
                 del widths[name]
     lines = [_line({name: name for name in shown}, shown, widths)]
     lines.append("  ".join("─" * widths[name] for name in shown))
-    lines += [_line(row, shown, widths) for row in rows]
+    for place, row in enumerate(rows):
+        if folds[place] is None:
+            lines.append(_line(row, shown, widths))
+        elif folds[place]:
+            lines.append(f"   ⋮  {folds[place]}")
     return "\n".join([clean(_heading(trace)), "", *lines, *notes, *map(clean, _after(trace))])
+
+
+def folded(rows: list[dict[str, str]]) -> list[str | None]:
+    """Fold rows that repeat, layer after layer: None for a row that is shown, else what is said."""
+    told: list[str | None] = [None] * len(rows)
+    signs = [tuple(cell for name, cell in row.items() if name != "inputs") for row in rows]
+    last: dict[tuple, int] = {}  # where a row like this one was seen before
+    place = 0
+    while place < len(rows):
+        before = last.get(signs[place])
+        last[signs[place]] = place
+        period = place - before if before is not None else 0
+        times = 0
+        while (
+            period
+            and signs[before : before + period]
+            == signs[place + times * period : place + (times + 1) * period]
+        ):
+            times += 1
+        if times * period < FEWEST_FOLDED:
+            place += 1
+            continue
+        what = "this row" if period == 1 else f"these {period} rows"
+        told[place : place + times * period] = [""] * (times * period)
+        told[place] = f"{what} {times} more time{'s' if times > 1 else ''}"
+        place += times * period
+    return told
 
 
 def _footnotes(rows: list[dict[str, str]]) -> list[str]:
@@ -82,6 +122,8 @@ def _after(trace: Trace) -> list[str]:
     lines = []
     if trace.dropped:
         lines += ["", f"{trace.dropped} more operations ran and are not shown (max_steps)"]
+    if trace._checked is not None:
+        lines += ["", *str(trace._checked).splitlines()]
     for warning in trace.warnings:
         lines += ["", f"warning, line {warning.line}: {warning.message}"]
     if trace.error is not None:

@@ -1,4 +1,4 @@
-"""Correct attention code in the styles people write it: no row may be wrong, nothing may be warned of.
+"""Correct attention code in the styles people write it: no row is wrong, nothing is warned of.
 
 Each sample is a function of the sizes that returns (code, inputs, dims).
 """
@@ -182,7 +182,7 @@ def heads_by_einops(batch, S, heads, H):
 
         def forward(self, x):
             qkv = self.to_qkv(x).chunk(3, dim=-1)
-            q, k, v = map(lambda t: rearrange(t, "b n (h d) -> b h n d", h=self.heads), qkv)
+            q, k, v = map(lambda t: rearrange(t, "b n (h d) -> b h n d", h=self.heads), qkv)  # noqa: C417
             dots = torch.matmul(q, k.transpose(-1, -2)) * self.scale
             attn = dots.softmax(dim=-1)
             out = torch.matmul(attn, v)

@@ -64,7 +64,7 @@ def test_nothing_is_left_behind(fail):
         result = trace(module, torch.randn(2, 5, 12), kwargs=kwargs)
         assert not dims_in(result.output[1])
     else:
-        with pytest.raises(type(fail), match="no" if str(fail) else "^$"):
+        with pytest.raises(type(fail), match="no" if str(fail) else r"^$"):
             trace(module, torch.randn(2, 5, 12), kwargs=kwargs)
     clean(module)
     assert (module.calls, module.heads, module.last, module.seen) == (2, 3, 5, [3, 5])

@@ -1,5 +1,6 @@
 """Reading a trace that came from outside: what is not one is refused, with the place."""
 
+import contextlib
 import copy
 import json
 import random
@@ -32,7 +33,7 @@ for _ in range(30):
 
 
 @pytest.mark.parametrize(
-    "path, value, words",
+    ("path", "value", "words"),
     [
         (("format",), "other", "this is not a trace"),
         (("version",), 2, "version 2 of the format is not known"),
@@ -96,7 +97,5 @@ def test_mutated_documents_give_a_trace_or_a_trace_error(good):
             else:
                 place[key] = dice.choice(odd)
             break
-        try:
+        with contextlib.suppress(TraceError):
             str(Trace.from_dict(data))
-        except TraceError:
-            pass

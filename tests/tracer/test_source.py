@@ -83,10 +83,11 @@ def test_the_return_of_a_helper_lands_in_the_callers_variable():
         s = scores_of(x, x)
         t = (lambda y: y * 2)(s)
         u, v = both(x, x)
-        return scores_of(u, v[:, :3])
+        return scores_of(u, v[:, :3]) + t
 
     told = variables(trace(run, torch.randn(3, 3)))
-    assert told == ["x transposed", "s", "t", "x transposed", "u", "v", "b", "b transposed", "output"]
+    assert told[:6] == ["x transposed", "s", "t", "x transposed", "u", "v"]
+    assert told[6:] == ["b", "b transposed", None, "output"]
 
 
 def test_layers_inside_a_sequential_are_not_the_variable():
@@ -129,7 +130,8 @@ def test_several_lines_and_other_letters():
         ä = größe.transpose(
             0,
             1,
-        ); é = ä + 1  # noqa: E702
+        )
+        é = ä + 1  # noqa: E702
         return é
 
     result = trace(run, torch.ones(2, 3))
@@ -143,7 +145,7 @@ def test_no_absolute_path_anywhere():
 
     result = trace(scores_of, torch.ones(2, 3), torch.ones(2, 3))
     text = json.dumps(result.to_dict())
-    assert result.steps[-1].file == "tests/tracer/test_source.py" or "/" not in result.steps[-1].file
+    assert result.steps[-1].file in ("tests/tracer/test_source.py", "test_source.py")
     assert "/work" not in text and "/tmp" not in text and "/home" not in text
 
 
@@ -151,8 +153,8 @@ def test_a_notebook_cell_goes_by_its_number():
     from IPython.core.interactiveshell import InteractiveShell
 
     shell = InteractiveShell.instance()
-    shell.run_cell("import torch\nfrom attnlib import trace\ndef f(x):\n    y = x @ x.mT\n    return y",
-                   store_history=True)  # fmt: skip
+    first = "import torch\nfrom attnlib import trace\ndef f(x):\n    y = x @ x.mT\n    return y"
+    shell.run_cell(first, store_history=True)
     shell.run_cell("t = trace(f, torch.ones(2, 3), dims='S H')", store_history=True)
     step = shell.user_ns["t"].steps[-1]
     assert (step.file, step.line, step.variable) == ("cell 1", 4, "y")

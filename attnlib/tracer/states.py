@@ -1,0 +1,97 @@
+"""Tensors at one moment, described so that none of them is kept alive."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
+
+from .labels import Label
+from .notes import Identity, State
+from .rows import plain
+from .symbols import Symbols
+
+_KEPT = (bool, int, float, complex, str, torch.dtype, torch.device, type(Ellipsis))
+
+
+class States:
+    """Describe each tensor of a run once, and again when something wrote into it."""
+
+    def __init__(self, symbols: Symbols, tiny: int) -> None:
+        self._symbols, self._tiny = symbols, tiny
+        self._known = WeakTensorKeyDictionary()
+        self._identities = 0
+
+    def clear(self) -> None:
+        self._known = WeakTensorKeyDictionary()
+
+    def forget(self, tensor: Tensor) -> None:
+        """Let the next look describe a tensor anew: inference tensors do not count their writes."""
+        known = self._known.get(tensor)
+        if known is not None and known.version < 0:
+            known.version = -2
+
+    def labels(self, state: State) -> list[Label]:
+        """Return the labels of a tensor's axes; unknown ones are made on the spot."""
+        identity = state.identity
+        if identity.labels is None or len(identity.labels) != len(state.shape):
+            identity.labels = [self._symbols.fresh(size) for size in state.shape]
+        return identity.labels
+
+    def of(self, tensor: Tensor) -> State:
+        """Describe a tensor as it is now; the same description while nothing writes into it."""
+        known = self._known.get(tensor)
+        version = _version(tensor)
+        if known is not None and known.version == version and known.shape == tensor.shape:
+            return known
+        state = State()
+        state.version = version
+        state.shape = tuple(tensor.shape)
+        state.dtype, state.device = str(tensor.dtype)[6:], str(tensor.device)
+        try:
+            state.strides, state.offset = tensor.stride(), tensor.storage_offset()
+            state.storage = tensor.untyped_storage()._cdata
+        except (RuntimeError, NotImplementedError):  # sparse, nested, functorch: no strides
+            state.strides, state.offset, state.storage = (), 0, None
+        state.values = self._values(tensor)
+        if known is not None and known.shape == state.shape and known.strides == state.strides:
+            state.identity = known.identity
+        else:
+            self._identities += 1
+            state.identity = Identity(self._identities)
+        self._known[tensor] = state
+        return state
+
+    def _values(self, tensor: Tensor) -> Any:
+        if tensor.numel() > self._tiny or tensor.is_meta or tensor.is_complex():
+            return None
+        try:
+            return plain(tensor.tolist())
+        except (RuntimeError, NotImplementedError, TypeError):
+            return None
+
+    def freeze(self, value: Any, found: list[State]) -> Any:
+        """Copy arguments with every tensor replaced by its state."""
+        if isinstance(value, Tensor):
+            state = self.of(value)
+            found.append(state)
+            return state
+        if isinstance(value, tuple | list):
+            return tuple([self.freeze(item, found) for item in value])
+        if isinstance(value, dict):
+            return {key: self.freeze(item, found) for key, item in value.items()}
+        if isinstance(value, slice):
+            parts = (value.start, value.stop, value.step)
+            return slice(*(self.freeze(part, found) for part in parts))
+        if value is None or isinstance(value, _KEPT):
+            return value
+        return type(value).__name__
+
+
+def _version(tensor: Tensor) -> int:
+    try:
+        return tensor._version
+    except RuntimeError:  # inference tensors do not count
+        return -1
