@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NBVAL = ("--nbval", "--nbval-current-env", "--nbval-cell-timeout=120")
+NBVAL = ("--nbval", "--nbval-current-env", "--nbval-sanitize-with=tests/nbval.cfg")
 
 
 @dataclass(frozen=True)
@@ -196,7 +196,7 @@ BOOK = [
         "_build/html/book/notation.html",
         "</article>",
         '<img alt="a picture of a map" src="https://example.org/map.png"></article>',
-        ("tests/book/test_pages.py", "-k", "test_page_holds and file and notation"),
+        ("tests/book/test_pages.py", "-k", "test_page_holds_from_disk and notation"),
         ("FAILED tests/book/test_pages.py::", "asks another host: https://example.org/map.png"),
     ),
 ]
