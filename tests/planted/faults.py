@@ -197,7 +197,7 @@ BOOK = [
         "</article>",
         '<img alt="a picture of a map" src="https://example.org/map.png"></article>',
         ("tests/book/test_pages.py", "-k", "test_page_holds_from_disk and notation"),
-        ("FAILED tests/book/test_pages.py::", "asks another host: https://example.org/map.png"),
+        ("FAILED tests/book/test_pages.py::", "https://example.org/map.png"),
     ),
 ]
 
