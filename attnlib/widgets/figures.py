@@ -81,7 +81,8 @@ def grid(
         [round(value, 4 if digits is None else digits) for value in row] for row in values.tolist()
     ]
     signed = LinearSegmentedColormap.from_list("signed", SIGNED)
-    ax.pcolormesh(cells, cmap=signed, vmin=-limit, vmax=limit, edgecolors=PAPER)
+    cut = digits is None  # a large map: one picture of pixels is smaller than a shape for each cell
+    ax.pcolormesh(cells, cmap=signed, vmin=-limit, vmax=limit, edgecolors=PAPER, rasterized=cut)
     for i, row in enumerate(cells):
         for j, value in enumerate(row):
             if blocked is not None and blocked[i, j]:
