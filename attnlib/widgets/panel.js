@@ -112,6 +112,14 @@ export function skeleton(trace, id, title) {
     element('summary', {}, 'The numbers of this step as tables'),
     part.tables,
   );
+  const tool = (name, text) => button({ 'data-tool': name, class: 'tool' }, text);
+  part.tools = {
+    predict: tool('predict', 'Predict shapes'),
+    copy: tool('copy', 'Copy table'),
+    save: tool('save', 'Save SVG'),
+    present: tool('present', 'Present'),
+  };
+  part.sizes = element('details', {}, element('summary', {}, 'The same code at your sizes'));
   part.stage.append(part.drawing.root);
   part.speed.value = '1';
   const words = element('div', { class: 'words', 'aria-live': 'polite' }, part.caption, part.reading);
@@ -125,6 +133,7 @@ export function skeleton(trace, id, title) {
       element('div', { class: 'scrub' }, part.ticks, part.scrub),
       element('label', {}, 'speed', part.speed),
     ),
+    element('div', { class: 'tools' }, ...Object.values(part.tools)),
   );
   part.root = element(
     'section',
@@ -141,15 +150,14 @@ export function skeleton(trace, id, title) {
       part.picks,
       bar,
       part.details,
+      part.sizes,
     ),
   );
   return part;
 }
 
 export function fill(part, trace, { starts, total }) {
-  const sizes = Object.entries(trace.sizes)
-    .filter(([, size]) => Number.isInteger(size))
-    .slice(0, 12);
+  const sizes = Object.entries(trace.sizes);
   write(
     part.deck,
     sizes.flatMap(([label, size], n) => say`${n ? ' · ' : ''}${dimSize(trace, label, size)}`),

@@ -1,10 +1,14 @@
 /* The player: shows any trace step by step, phase by phase, as labelled grids that change into one another.
-   State: { step, phase, i, j, at, playing, speed }; everything on the screen follows from it and the trace. */
+   State: { step, phase, i, j, at, playing, speed } and, while shapes are predicted, { on, known, right, asked }; everything
+   on the screen follows from these and the trace. */
 
-import { clamp, element, range, say, write } from './kit.js';
+import { clamp, code, element, plain, range, say, write } from './kit.js';
 import { KINDS, fill, icon, picker, skeleton, tablesOf } from './panel.js';
+import { asks, hiddenShape, hides, questionView, score, startPredict } from './predict.js';
 import { caption, placeAt, placesOf, planOf, reading, sceneOf } from './phases.js';
 import STYLE from './player.css';
+import { hasSizes, sizesView } from './sizes.js';
+import { copyText, markdown, saveFile, svgText } from './takeaway.js';
 import { choices, dimName, namedShape, readTrace, sizedShape } from './trace.js';
 
 // ---------- defaults
@@ -99,10 +103,12 @@ class Player {
       timer: 0,
       heights: new Map(),
       cursor: null,
+      game: startPredict(),
     });
     this.places = placesOf(this.plan);
     this.part = skeleton(trace, id, title);
     fill(this.part, trace, this.places);
+    this.part.sizes.hidden = !hasSizes(trace);
     this.listen();
   }
 
@@ -114,6 +120,11 @@ class Player {
   }
   get here() {
     return this.places.starts[this.state.step] + this.state.phase;
+  }
+
+  /** Whether the reader is still to say the shape of this step. */
+  get hidden() {
+    return hides(this.game, this.trace, this.state.step);
   }
 
   go(place) {
@@ -145,13 +156,34 @@ class Player {
       return;
     }
     this.go(this.here + 1);
-    if (this.here >= this.places.total - 1) this.play(false);
+    if (this.here >= this.places.total - 1 || this.hidden) this.play(false);
     else this.timer = setTimeout(() => this.tick(), PAUSE / this.state.speed);
   }
 
   listen() {
     const { part } = this;
     const on = (node, name, run) => node.addEventListener(name, run, { signal: this.signal });
+    const tools = {
+      predict: () => this.predict(!this.game.on),
+      copy: () => this.copy(),
+      save: () =>
+        saveFile(
+          `${this.id}-${this.state.step + 1}.svg`,
+          'image/svg+xml',
+          svgText(part.drawing.root, plain(this.words())),
+        ),
+      present: () => this.present(!this.host.dataset.present),
+    };
+    for (const [name, tool] of Object.entries(part.tools)) on(tool, 'click', tools[name]);
+    on(part.sizes, 'toggle', () => {
+      if (part.sizes.open && part.sizes.children.length === 1) {
+        part.sizes.append(sizesView(this.trace, this.signal));
+      }
+    });
+    on(document, 'fullscreenchange', () => {
+      if (!document.fullscreenElement) this.present(false);
+    });
+    on(window, 'resize', () => this.zoom());
     const go = {
       first: () => 0,
       back: () => this.here - 1,
@@ -240,7 +272,8 @@ class Player {
     ) {
       return;
     }
-    if (target === this.part.stage && this.walk(event)) return;
+    if (event.key === 'Escape' && this.host.dataset.present && !this.cursor) this.present(false);
+    if (target === this.part.stage && !this.hidden && this.walk(event)) return;
     if (event.key === ' ' && tag !== 'BUTTON' && tag !== 'SUMMARY') {
       event.preventDefault();
       this.play(!this.state.playing);
@@ -274,39 +307,125 @@ class Player {
     return true;
   }
 
+  predict(on) {
+    this.game = { ...startPredict(), on };
+    this.part.tools.predict.setAttribute('aria-pressed', String(on));
+    this.play(false);
+    this.showList();
+    this.show();
+  }
+
+  answered(first) {
+    const { game } = this;
+    game.known.add(this.state.step);
+    game.asked++;
+    if (first) game.right++;
+    this.showList();
+    this.show();
+    this.part.stage.focus();
+  }
+
+  async copy() {
+    const text = markdown(this.trace);
+    const done = await copyText(text);
+    if (!done) saveFile(`${this.id}.md`, 'text/markdown', text);
+    write(
+      this.part.reading,
+      say`${done ? 'The table is on the clipboard, as Markdown.' : 'The table is saved as a Markdown file.'}`,
+    );
+  }
+
+  present(on) {
+    if (on === Boolean(this.host.dataset.present)) return;
+    if (on) this.host.dataset.present = 'yes';
+    else delete this.host.dataset.present;
+    this.part.tools.present.setAttribute('aria-pressed', String(on));
+    if (on && navigator.userActivation?.isActive) this.host.requestFullscreen?.().catch(() => {});
+    if (!on && document.fullscreenElement === this.host) document.exitFullscreen();
+    this.zoom();
+    this.part.stage.focus();
+  }
+
+  /** One player fills the screen, as large as its figure allows. */
+  zoom() {
+    const scale = this.host.dataset.present ? clamp(Math.min(innerWidth / 1180, innerHeight / 860), 1, 3) : 1;
+    this.part.root.parentNode.style.zoom = scale;
+  }
+
+  /** The sentence of this phase, or the question. */
+  words() {
+    if (!this.hidden) return caption(this.trace, this.plan, this.state);
+    return say`Predict the shape of ${code(this.step.variable)} before you see it.`;
+  }
+
   show() {
-    const { part, step, state, trace } = this;
+    const { part, step, state, trace, hidden } = this;
     part.root.classList.toggle('faulty', step.kind === 'error');
     for (const [n, item] of [...part.steps.children].entries()) {
       if (n === state.step) item.firstChild.setAttribute('aria-current', 'step');
       else item.firstChild.removeAttribute('aria-current');
     }
-    const where = `step ${state.step + 1} of ${this.plan.length} · phase ${state.phase + 1} of ${this.plan[state.step].length}`;
-    const [output] = step.outputs;
-    part.headline.replaceChildren(
-      element('span', { class: 'line' }, step.code || step.variable),
-      output
-        ? write(
-            element('span', { class: 'shape' }),
-            say`${namedShape(trace, output)} = ${sizedShape(output)}`,
-          )
-        : '',
-      element(
-        'span',
-        { class: 'kind' },
-        `${where} · ${KINDS[step.kind] || step.kind}${step.note && step.kind !== 'error' ? ` · ${step.note}` : ''}`,
-      ),
-    );
-    part.warning.textContent = warningsAt(trace, step).join(' ');
+    this.showHeadline();
+    part.warning.textContent = hidden ? '' : warningsAt(trace, step).join(' ');
     this.draw();
-    write(part.caption, caption(trace, this.plan, state));
+    this.showQuestion();
+    write(part.caption, this.words());
     part.reading.replaceChildren();
     this.showPicks();
     this.showTables();
     part.scrub.value = this.here + 1;
-    part.scrub.setAttribute('aria-valuetext', `${step.variable}, ${where}`);
     part.controls.first.disabled = part.controls.back.disabled = this.here === 0;
     part.controls.next.disabled = part.controls.last.disabled = this.here === this.places.total - 1;
+  }
+
+  showHeadline() {
+    const { part, step, state, trace, hidden, game } = this;
+    const [output] = step.outputs;
+    const where = `step ${state.step + 1} of ${this.plan.length} · phase ${state.phase + 1} of ${this.plan[state.step].length}`;
+    const notes = [
+      where,
+      KINDS[step.kind] || step.kind,
+      step.kind === 'error' ? '' : step.note,
+      game.asked ? score(game) : '',
+    ];
+    const shape = hidden
+      ? hiddenShape(step)
+      : output
+        ? say`${namedShape(trace, output)} = ${sizedShape(output)}`
+        : [];
+    part.headline.replaceChildren(
+      element('span', { class: 'line' }, step.code || step.variable),
+      write(element('span', { class: 'shape' }), shape),
+      element('span', { class: 'kind' }, notes.filter(Boolean).join(' · ')),
+    );
+    part.scrub.setAttribute('aria-valuetext', `${step.variable}, ${where}`);
+  }
+
+  /** Shapes that are still to be predicted stand as question marks in the list too. */
+  showList() {
+    this.trace.steps.forEach((step, n) => {
+      const shape = this.part.steps.children[n].querySelector('.shape');
+      if (asks(step)) {
+        write(
+          shape,
+          hides(this.game, this.trace, n) ? hiddenShape(step) : namedShape(this.trace, step.outputs[0]),
+        );
+      }
+    });
+  }
+
+  showQuestion() {
+    const { part, hidden, step } = this;
+    part.drawing.root.style.display = hidden ? 'none' : '';
+    if (part.question && part.question.step === step && hidden) return;
+    if (part.question) part.question.form.remove();
+    part.question = null;
+    if (!hidden) return;
+    part.question = {
+      step,
+      form: questionView(this.trace, step, this.signal, (first) => this.answered(first)),
+    };
+    part.stage.append(part.question.form);
   }
 
   draw() {
@@ -338,6 +457,10 @@ class Player {
     const focused = this.host.shadowRoot && this.host.shadowRoot.activeElement;
     const held = focused && focused.dataset.pick;
     const items = [];
+    if (this.hidden) {
+      this.part.picks.replaceChildren();
+      return;
+    }
     if (phase.picks && phase.picks.i > 1) {
       items.push(picker('i', say`row i`, phase.picks.i, state.i));
     }
@@ -365,7 +488,9 @@ class Player {
   showTables() {
     if (!this.part.details.open) return;
     this.part.tables.replaceChildren(
-      ...[...this.step.inputs, ...this.step.outputs].flatMap((tensor) => tablesOf(this.trace, tensor)),
+      ...[...this.step.inputs, ...(this.hidden ? [] : this.step.outputs)].flatMap((tensor) =>
+        tablesOf(this.trace, tensor),
+      ),
     );
   }
 }
@@ -388,6 +513,7 @@ export function render({ trace: json, host, id, title }) {
     signal.addEventListener('abort', () => {
       sizes.disconnect();
       player.play(false);
+      player.present(false);
     });
     player.show();
     const place = readLink(location.hash, id);

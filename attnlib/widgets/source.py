@@ -26,7 +26,7 @@ NEUTRAL = {
 
 _IMPORT = re.compile(r"^import ([^;]+?) from '\./([\w.-]+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:default \{.*\};\n)?", re.MULTILINE)
-_NAMES = re.compile(r"^export (?:const|class|function) (\w+)", re.MULTILINE)
+_NAMES = re.compile(r"^export (?:const|class|(?:async )?function) (\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?:/\*.*?\*/[ \t]*|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
 
 

@@ -129,6 +129,14 @@ function readWords(json) {
   return json.slice(0, 4096).map((word) => word.slice(0, 24));
 }
 
+/** The named dims that have one size. */
+function readSizes(json) {
+  const all = isRecord(json) ? Object.entries(json) : [];
+  return Object.fromEntries(
+    all.filter(([name, size]) => name !== '__proto__' && whole(size) && size > 0).slice(0, 12),
+  );
+}
+
 /** The size at which a cell has its full colour: one for the whole trace, so that scaling is seen as paling. */
 function fullColour(steps) {
   const sizes = steps
@@ -152,7 +160,7 @@ export function readTrace(json) {
   return {
     title: text(json.title, 'trace'),
     roles: isRecord(json.roles) ? json.roles : {},
-    sizes: isRecord(json.sizes) ? json.sizes : {},
+    sizes: readSizes(json.sizes),
     words: readWords(json.tokens),
     steps,
     warnings: Array.isArray(json.warnings) ? json.warnings.filter(isRecord) : [],

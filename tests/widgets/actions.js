@@ -26,6 +26,20 @@ window.phasesOf = (json) => {
   return phases.planOf(trace.readTrace(json)).map((list) => list.length);
 };
 
+/** The rows of a trace at other sizes. */
+window.countAt = ([json, sizes]) => {
+  const { trace, sizes: live } = window.modules;
+  const read = trace.readTrace(json);
+  const rows = live.rowsAt(read, sizes);
+  return {
+    shapes: rows.map((row) => row.shapes),
+    work: rows.map((row) => row.work),
+    ops: read.steps.map((step) => step.op),
+    parameters: live.parametersAt(read, sizes),
+    verdict: live.verdict(read, sizes, rows)[0],
+  };
+};
+
 /** What readTrace says against a trace; '' when it takes it. */
 window.refusal = (json) => {
   try {

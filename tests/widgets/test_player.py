@@ -4,12 +4,18 @@ import copy
 import itertools
 import random
 import re
+from xml.etree import ElementTree
 
 import pytest
 import torch
 from playwright.sync_api import Page
+from torch.utils.flop_counter import FlopCounterMode
+
+import attnlib
 
 from . import played
+
+PRODUCTS = ("linear", "matmul")
 
 ROOT = "document.querySelector('.attn-host').shadowRoot"
 HOSTILE = (
@@ -378,3 +384,136 @@ def test_axe_finds_nothing(play, head, scheme, width):
         rules = {"runOnly": {"type": "tag", "values": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}}
         found = axe.Axe().run(page, options=rules)
         assert found.violations_count == 0, found.generate_report()
+
+
+# ---------- predict, dims live, what a reader takes along
+
+
+def answer(page: Page, dims: list[str], labels: list[str]) -> None:
+    """Answer a question by keyboard: Tab to each axis, arrows to a name, Enter."""
+    for label in dims:
+        press(page, "Tab")
+        steps = labels.index(label)
+        press(page, *(["ArrowDown"] * steps or [" "]))
+    press(page, "Enter")
+
+
+@pytest.mark.parametrize("module", ["head", "heads"])
+def test_predict_can_be_finished_by_keyboard_alone(play, head, module):
+    trace = head[0]
+    if module == "heads":
+        layer = attnlib.MultiHeadAttention(8, 2, fused=False)
+        trace = attnlib.trace(layer, torch.ones(1, 3, 8), dims="batch S n_embd").to_dict()
+    page = play(trace)
+    page.get_by_role("button", name="Predict shapes").focus()
+    press(page, "Enter")
+    assert page.locator(".steps .shape").nth(1).text_content() == "(?, ?, ?)"
+    page.locator(".stage").focus()
+    for step in trace["steps"][1:]:
+        press(page, "PageDown")
+        assert caption(page).startswith(f"Predict the shape of {step['variable']} ")
+        options = page.locator("fieldset").first.locator("input")
+        labels = options.evaluate_all("nodes => nodes.map(node => node.value)")
+        answer(page, step["output"]["dims"], labels)
+        assert page.locator(".ask").count() == 0, step["variable"]
+    asked = len(trace["steps"]) - 1
+    assert f"{asked} of {asked} at the first try" in page.locator(".kind").text_content()
+
+
+def test_a_tempting_answer_is_explained_and_costs_the_first_try(play, head):
+    page = play(head[0], place="#player-singleheadattention/6")
+    page.get_by_role("button", name="Predict shapes").click()
+    for axis, label in enumerate(("batch", "S", "H")):
+        page.locator("fieldset").nth(axis).locator(f"input[value={label}]").check()
+    page.get_by_role("button", name="Check").click()
+    reply = page.locator(".reply").text_content()
+    assert reply.startswith("Axis 2 is not H. H is the inner dim: it is summed away")
+    page.locator("fieldset").nth(2).locator("input[value=S]").check()
+    page.get_by_role("button", name="Check").click()
+    assert "0 of 1 at the first try" in page.locator(".kind").text_content()
+    page.get_by_role("button", name="Predict shapes").click()
+    assert page.locator(".steps .shape").nth(9).text_content() == "(batch, S, S)"
+
+
+def test_other_sizes_give_pytorchs_shapes_and_parameters(play, modules):
+    layer = attnlib.MultiHeadAttention(8, 2, fused=False)
+    trace = attnlib.trace(layer, torch.ones(1, 3, 8), dims="batch S n_embd").to_dict()
+    sizes = {"batch": 4, "S": 5, "n_embd": 24, "heads": 3, "H": 8}
+    other = attnlib.MultiHeadAttention(24, 3, fused=False)
+    run = attnlib.trace(other, torch.ones(4, 5, 24), dims="batch S n_embd").to_dict()
+    counted = modules.evaluate("countAt", [trace, sizes])
+    assert counted["shapes"] == [[step["output"]["shape"]] for step in run["steps"]]
+    assert counted["parameters"] == sum(p.numel() for p in other.parameters())
+    with FlopCounterMode(display=False) as counter:
+        other(torch.ones(4, 5, 24), return_weights=True)
+    products = [w for w, op in zip(counted["work"], counted["ops"], strict=True) if op in PRODUCTS]
+    assert sum(products) == counter.get_total_flops()
+
+
+@pytest.mark.parametrize(
+    ("sizes", "says"),
+    [
+        ({"batch": 1, "S": 4, "n_embd": 8, "heads": 2, "H": 4}, "dangerous"),
+        ({"batch": 1, "S": 3, "n_embd": 8, "heads": 3, "H": 8 / 3}, "illegal"),
+        ({"batch": 64, "S": 4096, "n_embd": 8, "heads": 2, "H": 4}, "out of range"),
+        ({"batch": 1, "S": 3, "n_embd": 8, "heads": 2, "H": 4}, ""),
+    ],
+)
+def test_a_choice_of_sizes_is_judged(modules, sizes, says):
+    layer = attnlib.MultiHeadAttention(8, 2, fused=False)
+    trace = attnlib.trace(layer, torch.ones(1, 3, 8), dims="batch S n_embd").to_dict()
+    assert modules.evaluate("countAt", [trace, sizes])["verdict"] == says
+
+
+def test_sliders_count_again_and_say_what_is_wrong(play, head):
+    page = play(head[0])
+    page.get_by_text("The same code at your sizes").click()
+    page.get_by_role("slider", name="S", exact=True).fill("3")
+    row = page.locator(".sizes tbody tr").nth(5)
+    assert "(batch, S, S) = (2, 4, 4)" in row.text_content()
+    assert page.locator(".verdict").text_content().startswith("Dangerous: S = 4 and H = 4")
+
+
+def test_the_table_is_copied_as_markdown(play, head):
+    trace = copy.deepcopy(head[0])
+    trace["steps"][1]["code"] = "q = a | `b`\n<b>"
+    page = play(trace)
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.get_by_role("button", name="Copy table").click()
+    page.get_by_text("The table is on the clipboard").wait_for()
+    lines = page.evaluate("navigator.clipboard.readText()").splitlines()
+    assert len(lines) == 13
+    assert (
+        "| k transposed | k.transpose(-2, -1) | transpose | k | (batch, H, S) | (2, 4, 3) |"
+        in lines[6]
+    )
+    assert r"q = a \| \`b\` \<b\>" in lines[3]
+
+
+def test_a_step_is_saved_as_svg(play, head, tmp_path):
+    page = play(head[0], place="#player-singleheadattention/9.2", reduced_motion="reduce")
+    with page.expect_download() as waiting:
+        page.get_by_role("button", name="Save SVG").click()
+    path = tmp_path / "step.svg"
+    waiting.value.save_as(path)
+    root = ElementTree.parse(path).getroot()
+    text = "".join(root.itertext())
+    assert text.startswith("Where mask says False the score becomes −∞")
+    assert "S = 3 keys" in text
+    assert "var(" not in path.read_text()
+    drawn = [node for node in root.iter() if node.get("data-cell", "").startswith("masked")]
+    assert len(drawn) == 9
+
+
+def test_present_fills_the_screen_and_escape_ends_it(play, head):
+    page = play(head[0], width=1920)
+    page.get_by_role("button", name="Present").click()
+    page.wait_for_timeout(300)
+    box = page.locator(".attn-host").bounding_box()
+    assert (box["x"], box["y"], box["width"]) == (0, 0, 1920)
+    assert page.locator(".keys").bounding_box()["y"] < 900
+    page.locator(".stage").press("ArrowRight")
+    assert where(page) == (2, 1)
+    page.locator(".stage").press("Escape")
+    page.wait_for_timeout(300)
+    assert page.locator(".attn-host").bounding_box()["width"] < 1300

@@ -1,0 +1,125 @@
+/* Predict: before a step is shown, its shape is asked for, axis by axis. State: { on, known, right, asked }. */
+
+import { code, dim, element, say, write } from './kit.js';
+import { axisRole, dimName, dimSize, shown } from './trace.js';
+
+const PRODUCTS = ['matmul', 'bmm', 'mm', 'attention_scores', 'weighted_sum'];
+const KEEPS = [
+  'scale_scores',
+  'mask_scores',
+  'masked_fill',
+  'attention_weights',
+  'softmax',
+  'dropout',
+  'layer_norm',
+];
+
+export const startPredict = () => ({ on: false, known: new Set(), right: 0, asked: 0 });
+
+/** A step can be asked for when it has one result with axes and is no input. */
+export const asks = (step) =>
+  step.kind !== 'input' && step.outputs.length === 1 && step.outputs[0].dims.length > 0;
+
+/** Whether the shape of a step is still the reader's to say. */
+export const hides = (game, trace, n) => game.on && !game.known.has(n) && asks(trace.steps[n]);
+
+/** What may be answered: every name of the trace with one size, and what the result itself has. */
+export function answers(trace, step) {
+  const [output] = step.outputs;
+  const named = Object.keys(trace.sizes).map((label) => [label, trace.sizes[label]]);
+  const all = new Map([...named, ...output.dims.map((label, axis) => [label, output.shape[axis]])]);
+  return [...all].slice(0, 8).map(([label, size]) => ({ label, size }));
+}
+
+/** The first axis that is wrong or open: -1 when the answer is right. */
+export const firstWrong = (step, chosen) =>
+  step.outputs[0].dims.findIndex((label, axis) => chosen[axis] !== label);
+
+/** Why the wrong answer tempts, and what the operation does instead. */
+export function hint(trace, step, chosen) {
+  const axis = firstWrong(step, chosen);
+  const picked = chosen[axis];
+  if (picked === undefined) return say`Axis ${axis} is still open.`;
+  const no = say`Axis ${axis} is not ${dimName(trace, picked)}. `;
+  const [left, right] = step.inputs;
+  if (PRODUCTS.includes(step.op) && left) {
+    const inner = left.dims.at(-1);
+    return picked === inner && right
+      ? say`${no}${dimName(trace, inner)} is the inner dim: it is summed away, and what is left of ${code(shown(left))} and of ${code(shown(right))} stays, in this order.`
+      : say`${no}A product keeps what is left of each operand once the inner dim, ${dimName(trace, inner)}, is summed away.`;
+  }
+  if ((step.op === 'linear' || step.op === 'project') && left) {
+    return say`${no}A linear map changes the last axis only, from what its weight takes to what it gives.`;
+  }
+  if (step.op === 'transpose' || step.op === 'permute') {
+    return picked === left.dims[axis]
+      ? say`${no}That is where it was before: the axes change places.`
+      : say`${no}A transpose keeps every axis and changes places of two.`;
+  }
+  if (KEEPS.includes(step.op)) {
+    return say`${no}This works number by number or row by row: the shape stays as it was.`;
+  }
+  if (step.op.includes('mask')) {
+    return say`${no}A mask has one row a query and one column a key, and no other axis.`;
+  }
+  return say`${no}Which axis does this line touch? All others stay in their places.`;
+}
+
+export const score = ({ right, asked }) => `${right} of ${asked} at the first try`;
+
+// ---------- view
+
+/** The question of a step. `done(first)` is called when it is answered or given up. */
+export function questionView(trace, step, signal, done) {
+  const [output] = step.outputs;
+  const reply = element('p', { class: 'reply', role: 'status' });
+  const slots = output.dims.map((_, axis) =>
+    element(
+      'fieldset',
+      {},
+      element('legend', {}, `axis ${axis}`),
+      ...answers(trace, step).map(({ label, size }) =>
+        element(
+          'label',
+          { class: axisRole(trace, label) || '' },
+          element('input', { type: 'radio', name: `axis${axis}`, value: label }),
+          write(element('span'), dimSize(trace, label, size)),
+        ),
+      ),
+    ),
+  );
+  const show = element('button', { type: 'button' }, 'Show me');
+  const form = element(
+    'form',
+    { class: 'ask' },
+    write(
+      element('p'),
+      say`What is the shape of ${code(step.variable)} after ${code(step.code)}? Choose one name for each axis.`,
+    ),
+    element('div', { class: 'slots' }, ...slots),
+    element('p', { class: 'answer' }, element('button', {}, 'Check'), ' ', show),
+    reply,
+  );
+  let first = true;
+  form.addEventListener(
+    'submit',
+    (event) => {
+      event.preventDefault();
+      const chosen = slots.map(
+        (slot) => [...slot.querySelectorAll('input')].find((input) => input.checked)?.value,
+      );
+      if (firstWrong(step, chosen) < 0) {
+        done(first);
+        return;
+      }
+      if (!chosen.includes(undefined)) first = false;
+      write(reply, hint(trace, step, chosen));
+    },
+    { signal },
+  );
+  show.addEventListener('click', () => done(false), { signal });
+  return form;
+}
+
+/** "(?, ?, ?)" in place of a shape. */
+export const hiddenShape = (step) => [dim(`(${step.outputs[0].dims.map(() => '?').join(', ')})`, null)];

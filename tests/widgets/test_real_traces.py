@@ -1,0 +1,99 @@
+"""What the tracer records is what the player plays: rows, shapes and numbers of real runs."""
+
+import contextlib
+
+import pytest
+import torch
+
+import attnlib
+from attnlib import examples
+from attnlib.widgets import player_html
+
+
+def single() -> attnlib.tracer.Trace:
+    head = attnlib.SingleHeadAttention(5, 4)
+    for layer, weight in zip(
+        (head.query, head.key, head.value), examples.head_weights(), strict=True
+    ):
+        layer.weight.data = weight
+    return attnlib.trace(head, examples.sequences(), dims="batch S n_embd")
+
+
+def scores():
+    def compared(q, k):
+        with contextlib.suppress(RuntimeError):
+            q @ k
+        kt = k.transpose(-2, -1)
+        return q @ kt
+
+    q, k = torch.arange(24.0).view(2, 3, 4) / 10, torch.arange(24.0).view(2, 3, 4).flip(-1) / 10
+    return attnlib.trace(compared, q, k, dims={"q": "batch S H", "k": "batch S H"})
+
+
+def own(x, w):
+    a, b = x.chunk(2, dim=-1)
+    y = torch.cat([b, a], dim=-1) @ w
+    y = y.masked_fill(y > 1, -1e9)
+    z = (y.softmax(-1) * 2 + x.mean(-1, keepdim=True)).sum(0)
+    return torch.einsum("sh,th->st", z, z)[:2].T.reshape(-1)
+
+
+RUNS = {
+    "one head": single,
+    "no mask": lambda: attnlib.trace(attnlib.SelfAttention(6, 4), torch.randn(2, 3, 6)),
+    "many heads": lambda: attnlib.trace(
+        attnlib.MultiHeadAttention(8, 2, fused=False), torch.randn(2, 3, 8), dims="batch S n_embd"
+    ),
+    "fused": lambda: attnlib.trace(attnlib.MultiHeadAttention(8, 2), torch.randn(2, 3, 8)),
+    "big": lambda: attnlib.trace(attnlib.SingleHeadAttention(64, 16), torch.randn(2, 8, 64)),
+    "a reader's own": lambda: attnlib.trace(own, torch.randn(2, 3, 4), torch.randn(4, 4)),
+    "torch's own": lambda: attnlib.trace(
+        torch.nn.TransformerEncoderLayer(8, 2, 16, batch_first=True), torch.randn(1, 3, 8)
+    ),
+    "an error that is caught": scores,
+}
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_every_row_plays_and_agrees_with_the_table(modules, facts, name):
+    trace = RUNS[name]()
+    data = trace.to_dict()
+    counts = modules.evaluate("phasesOf", data)
+    assert len(counts) == len(trace.steps)
+    for step, count in enumerate(counts, 1):
+        for phase in range(1, count + 1):
+            for width in (358, 822):
+                scene = facts(data, step, phase, width=width)
+                assert scene["caption"].endswith(".")
+                assert scene["marks"]
+                assert not [m for m in scene["marks"] if "undefined" in str(m.get("words"))]
+    table = player_html(trace).partition("</table>")[0]
+    for step in trace.steps:
+        for output in step.outputs:
+            assert f"({', '.join(output.dims)})" in table
+            assert str(tuple(output.shape)).replace(",)", ")") in table
+
+
+def test_one_player_shows_mismatch_swap_agreement_and_every_product(modules, facts):
+    data = scores().to_dict()
+    assert [step["kind"] for step in data["steps"]] == ["input", "input", "error", "view", "new"]
+    said = [
+        facts(data, step, phase)["caption"]
+        for step, count in enumerate(modules.evaluate("phasesOf", data), 1)
+        for phase in range(1, count + 1)
+    ]
+    for words in (
+        "q ends in H = 4, k begins with S = 3: the inner dims differ",
+        "their strides change places, and nothing moves in memory",
+        "hops through the same storage by 4",
+        "The inner dims are both H = 4",
+        "no number crosses from sheet to sheet",
+    ):
+        assert any(words in sentence for sentence in said), words
+    q, k = (torch.tensor(step["output"]["values"]) for step in data["steps"][:2])
+    for b in range(2):
+        for i in range(3):
+            for j in range(3):
+                state = {"i": i, "j": j, "at": {"batch": b}}
+                want = f"[{i}, {j}] is {(q[b, i] * k[b, j]).sum():.2f}."
+                assert facts(data, 5, 5, state=state)["caption"].endswith(want)
