@@ -186,10 +186,10 @@ def pip(*arguments: str) -> None:
             say(f"  installing {line.count(',') + 1}")
     if process.wait() == 0:
         return
-    text = "\n".join(said)
+    last = next((line for line in reversed(said) if line.startswith("ERROR: ")), said[-1])
     for words, cause in CAUSES.items():
-        if words in text:
-            raise SetupFailed(cause)
+        if any(words in line for line in said):
+            raise SetupFailed(f"{cause} ({last})")
     raise SetupFailed("pip failed:\n" + "\n".join(said[-12:]))
 
 
