@@ -46,7 +46,7 @@ class Operation:
         self._builder.findings.stand(labels)
 
     def fresh(self, size: int) -> Label:
-        return self.symbols.fresh(size)
+        return self.symbols.fresh(size, literal=size == 1)
 
     def literal(self, size: int) -> Label:
         return self.symbols.fresh(size, literal=True)

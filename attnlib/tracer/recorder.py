@@ -56,7 +56,6 @@ class Recorder(TorchFunctionMode):
     def close(self) -> None:
         """Let go of everything that belongs to the run."""
         self.failed, self._plans = None, {}
-        self.states.clear()
         self.stack.clear()
 
     # -- what torch calls; in here the mode is off, so nothing below comes back to it -----------

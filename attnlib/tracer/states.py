@@ -24,9 +24,6 @@ class States:
         self._known = WeakTensorKeyDictionary()
         self._identities = 0
 
-    def clear(self) -> None:
-        self._known = WeakTensorKeyDictionary()
-
     def forget(self, tensor: Tensor) -> None:
         """Let the next look describe a tensor anew: inference tensors do not count their writes."""
         known = self._known.get(tensor)

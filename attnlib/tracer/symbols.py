@@ -65,7 +65,7 @@ class Symbols:
         else:
             known = self._quotient(left, (right,))
             if known is None:
-                root.share = (left, (right,))
+                root.share = self._reduced(left, (right,))
                 self.define(left, (right, root))
         if known is not None:
             self.unite(known, root)
@@ -147,7 +147,7 @@ class Symbols:
         known = self._quotient(whole.root(), factors)
         if known is None:
             known = self.fresh(size)
-            known.share = (whole, factors)
+            known.share = self._reduced(whole, factors)
         return known
 
     def _quotient(self, whole: Label, factors: tuple[Label, ...]) -> Label | None:
@@ -161,6 +161,21 @@ class Symbols:
         if coefficient == below and len(left) == 1:
             return left[0]
         return self._equal((coefficient // below, left))
+
+    def _reduced(self, whole: Label, factors: tuple[Label, ...]) -> tuple[Label, tuple[Label, ...]]:
+        """Cancel what a quotient has above and below: ``3*n_embd // 12`` is ``n_embd // 4``."""
+        (above, over), (below, under) = self._monomial((whole,)), self._monomial(factors)
+        common = math.gcd(above, below)
+        both = Counter(over) & Counter(under)
+        over = tuple(sorted((Counter(over) - both).elements(), key=id))
+        under = tuple((Counter(under) - both).elements())
+        above, below = above // common, below // common
+        top = over[0] if above == 1 and len(over) == 1 else self._equal((above, over))
+        if below == 1 and len(under) == 1:
+            bottom = under[0]
+        else:
+            bottom = None if under else self.fresh(below, literal=True)
+        return (whole, factors) if top is None or bottom is None else (top, (bottom,))
 
     def _equal(self, monomial) -> Label | None:
         for _, whole in self._layouts:
@@ -184,7 +199,7 @@ class Symbols:
     def _monomial(self, factors: Iterable[Label]) -> tuple[int, tuple[Label, ...]]:
         coefficient, atoms = 1, []
         for atom in flat(factors):
-            if atom.literal or (atom.size == 1 and not atom.names):
+            if atom.literal:
                 coefficient *= atom.size
             else:
                 atoms.append(atom)
@@ -201,13 +216,19 @@ class Symbols:
             return "S" if both else name
         if not deep:
             return str(root.size)
-        if root.factors is not None:
+        if root.factors is not None and self._tellable(root.factors, deep):
             words = [self.text(factor, deep - 1) for factor in root.factors]
             if not all(word.isdigit() for word in words):
                 return "*".join(word for word in words if word != "1")
-        if root.share is not None:
+        if root.share is not None and self._tellable(root.share[1], deep):
             whole = self.text(root.share[0], deep - 1)
             below = [self.text(factor, deep - 1) for factor in root.share[1]]
-            if whole.isidentifier() and len(below) == 1 and below[0] != "1":
-                return f"{whole}//{below[0]}" if below[0].isidentifier() else str(root.size)
+            if whole.isidentifier() and len(below) == 1 and "*" not in below[0]:
+                return f"{whole}//{below[0]}"
         return str(root.size)
+
+    def _tellable(self, labels: Iterable[Label], deep: int) -> bool:
+        """Is each a name, or a number of the code? A size without a name says nothing elsewhere."""
+        return all(
+            label.root().literal or not self.text(label, deep - 1).isdigit() for label in labels
+        )

@@ -62,7 +62,7 @@ def test_it_is_closed_after_an_error_and_when_nested(error):
         layer(x, x, x)
         raise error
 
-    with pytest.raises(type(error)):  # noqa: PT011 - both kinds, whatever they say
+    with pytest.raises(type(error)):
         trace(run, x, deep=True)
     assert len(trace(attend(layer), x).steps) == 4
 

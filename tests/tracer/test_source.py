@@ -131,7 +131,7 @@ def test_several_lines_and_other_letters():
             0,
             1,
         )
-        é = ä + 1  # noqa: E702
+        é = ä + 1
         return é
 
     result = trace(run, torch.ones(2, 3))

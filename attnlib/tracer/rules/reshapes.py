@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 
 from ..labels import Label, parts
 
@@ -27,7 +27,7 @@ def reshaped(op, given: Labels, wanted: list[Label | None]) -> Labels:
     for old_group, new_group in groups([old_sizes[a] for a in wide], [new_sizes[a] for a in new]):
         old = [given[wide[place]] for place in old_group]
         places = [new[place] for place in new_group]
-        for place, label in zip(places, _group(op, given, old, places, wanted), strict=True):
+        for place, label in zip(places, _group(op, old, places, wanted), strict=True):
             result[place] = label
     _ones(given, [place for place in range(len(shape)) if place not in new], result)
     return [
@@ -78,7 +78,7 @@ def _atoms(label: Label, primes: dict[Label, int]) -> Counter:
     """Count the dims that a label is made of, each by its prime; a bare 1 is nothing."""
     found: Counter = Counter()
     for atom in parts(label):
-        if atom.size != 1 or atom.names:
+        if atom.size != 1 or not atom.literal:
             found[primes.setdefault(atom, _next_prime(primes, len(primes)))] += 1
     return found
 
@@ -113,15 +113,12 @@ def groups(old: list[int], new: list[int]) -> list[tuple[list[int], list[int]]]:
     return found
 
 
-def _group(
-    op, given: Labels, old: Labels, places: list[int], wanted: list[Label | None]
-) -> list[Label | None]:
+def _group(op, old: Labels, places: list[int], wanted: list[Label | None]) -> list[Label | None]:
     asked = [wanted[place] for place in places]
     if len(old) == len(places) == 1:
         return [_one(op, old[0], asked[0])]
     if len(old) == 1:
-        others = {label.root() for label in given} - {old[0].root()}
-        return split_axis(op, old[0], [op.shape[place] for place in places], asked, others)
+        return split_axis(op, old[0], [op.shape[place] for place in places], asked)
     if len(places) == 1:
         merged = op.symbols.product(old)
         return [_one(op, merged, asked[0])]
@@ -140,7 +137,6 @@ def split_axis(
     whole: Label,
     sizes: Sequence[int],
     asked: list[Label | None],
-    others: Collection[Label] = (),
 ) -> Labels:
     """Split one axis: by the sizes' own names, by what is known of it, or by what is left."""
     known = _known_parts(op, whole, sizes)
@@ -157,10 +153,6 @@ def split_axis(
             parts[place] = op.symbols.quotient(whole, rest, sizes[place])
         else:
             parts[place] = op.fresh(sizes[place])
-    for part in parts:
-        if part.strong and part.root() in others:
-            op.glued(part, whole)
-            return parts
     op.symbols.define(whole, parts)
     return parts
 
