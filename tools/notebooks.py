@@ -30,7 +30,7 @@ RUN_ENV = {
     "ATEN_CPU_CAPABILITY": "default",
     "MKL_CBWR": "COMPATIBLE",
     "OMP_NUM_THREADS": "1",
-    # A trace's table is as wide as the terminal, and pytest's workers say that theirs has 80 columns.
+    # A trace's table is as wide as the terminal; pytest's workers say that theirs has 80 columns.
     "COLUMNS": "100",
     # The kernel `python3` of this environment, not one that a person installed for all of theirs.
     "JUPYTER_PREFER_ENV_PATH": "1",
