@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from ..dims import DIMS
+from ..dims import DIMS, role
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,6 +54,7 @@ def grid(
     across: str,
     title: str,
     names: Sequence[str] = (),
+    asked: Sequence[str] | None = None,
     *,
     limit: float = 2.0,
     digits: int | None = 2,
@@ -62,6 +63,7 @@ def grid(
     """Draw a matrix as cells with their numbers; colour says the sign, hatching a blocked cell.
 
     Shapes: values (down, across); blocked, of the same shape, is True where nothing is to be read.
+        names are the tokens of the rows, asked those of the columns where they are others.
     Units: limit is the value that has the full colour; digits=None leaves the numbers out.
 
     Example:
@@ -92,7 +94,7 @@ def grid(
                 ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=8)
     ax.set(title=title, aspect="equal")
     ax.invert_yaxis()
-    _name_axes(ax, (down, len(cells)), (across, len(cells[0])), names)
+    _name_axes(ax, (down, len(cells)), (across, len(cells[0])), names, asked)
 
 
 def frame(ax: Axes, down: int, across: int, height: int = 1, width: int = 1) -> None:
@@ -135,18 +137,22 @@ def _hatch(ax: Axes, i: int, j: int) -> None:
 
 
 def _name_axes(
-    ax: Axes, down: tuple[str, int], across: tuple[str, int], names: Sequence[str]
+    ax: Axes,
+    down: tuple[str, int],
+    across: tuple[str, int],
+    names: Sequence[str],
+    asked: Sequence[str] | None,
 ) -> None:
     """Write each dimension in its colour with its size, and the tokens where there are names."""
     ax.set(xticks=[], yticks=[])
     roles = (", asks", ", is asked") if names else ("", "")
-    for label, (dim, size), role in zip(
+    for label, (dim, size), does in zip(
         (ax.set_ylabel, ax.set_xlabel), (down, across), roles, strict=True
     ):
-        label(f"{dim}  {size}{role}", color=DIMS[dim].ink[0], fontweight="bold")
+        label(f"{dim}  {size}{does}", color=DIMS[role(dim)].ink[0], fontweight="bold")
     if names:
-        centres = [i + 0.5 for i in range(len(names))]
-        ax.set_xticks(centres, names, rotation=90)
-        ax.set_yticks(centres, names)
+        asked = names if asked is None else asked
+        ax.set_xticks([j + 0.5 for j in range(len(asked))], asked, rotation=90)
+        ax.set_yticks([i + 0.5 for i in range(len(names))], names)
     ax.tick_params(length=0, labelsize=8)
     ax.spines[:].set_visible(False)

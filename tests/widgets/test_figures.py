@@ -68,6 +68,15 @@ def test_tokens_stand_at_their_rows_and_columns():
         assert [label.get_text() for label in labels] == ["river", "bank"]
 
 
+def test_columns_may_hold_other_tokens_than_rows():
+    ax = drawn(VALUES, "Sq", "Sk", "weights", ["bank", "closed"], ["the", "river", "bank"])
+    assert (ax.get_ylabel(), ax.get_xlabel()) == ("Sq  2, asks", "Sk  3, is asked")
+    assert ax.xaxis.label.get_color() == DIMS["S"].ink[0]
+    assert [label.get_text() for label in ax.get_yticklabels()] == ["bank", "closed"]
+    assert [label.get_text() for label in ax.get_xticklabels()] == ["the", "river", "bank"]
+    assert list(ax.get_xticks()) == [0.5, 1.5, 2.5]
+
+
 def test_a_blocked_cell_is_hatched_and_holds_no_number():
     blocked = torch.tensor([[False, True, False], [False, False, True]])
     ax = drawn(blocked=blocked)
