@@ -173,6 +173,15 @@ HOUSE = [
     ),
 ]
 
+SHAPES = Fault(
+    "a signature whose shapes lie",
+    "attnlib/stages/scores.py",
+    ') -> Float[Tensor, "*batch Sq Sk"]:',
+    ') -> Float[Tensor, "*batch Sk Sq"]:',
+    ("--jaxtyping-packages=attnlib.stages,beartype.beartype", "tests/stages/test_scores.py"),
+    ("FAILED tests/stages/test_scores.py::", "TypeCheckError"),
+)
+
 CHAPTER = "book/01-projections.ipynb"
 BOOK = [
     Fault(
@@ -201,4 +210,4 @@ BOOK = [
     ),
 ]
 
-FAULTS = [*STAGES, *HOUSE, *BOOK]
+FAULTS = [*STAGES, *HOUSE, SHAPES, *BOOK]
