@@ -36,6 +36,7 @@ def style() -> None:
     matplotlib.rcParams.update(
         {
             "svg.hashsalt": "attention",
+            "svg.fonttype": "none",  # words stay words: smaller, and they can be selected
             "axes.facecolor": PAPER,
             "figure.facecolor": PAPER,
             "hatch.linewidth": 0.6,
