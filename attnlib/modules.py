@@ -128,12 +128,10 @@ class SingleHeadAttention(SelfAttention):
         scaled = scale_scores(scores, self.head_size)
         mask = may_attend
         if self.causal:
-            stored = self.mask if Sq <= Sk else None  # rows above the first key are not kept
-            mask = (
-                causal_mask(Sq, Sk, device=x.device)
-                if stored is None
-                else stored[Sk - Sq : Sk, :Sk]
-            )
+            if self.mask is not None and Sq <= Sk:  # rows above the first key are not kept
+                mask = self.mask[Sk - Sq : Sk, :Sk]
+            else:
+                mask = causal_mask(Sq, Sk, device=x.device)
             mask = mask if may_attend is None else mask & may_attend
         masked = scaled if mask is None else mask_scores(scaled, mask)
         weights = attention_weights(masked)

@@ -29,6 +29,8 @@ class Site:
     targets: tuple[str, ...] = ()  # the variables, if the value is assigned here
     returned: tuple[int, int] | None = None  # (place, of how many), if it is returned here
     columns: tuple[int, int] | None = None  # of the expression, in its line
+    held: types.CodeType | None = None  # keeps the code object's identity from being used again
+    words: dict = field(default_factory=dict, repr=False)  # operands as text, worked out once
 
     @property
     def file(self) -> str | None:
@@ -86,12 +88,13 @@ def source_of(path: str) -> _Source:
 
 def site_of(code: types.CodeType, instruction: int) -> Site:
     """Find the place of a code object's instruction in the source."""
-    key = (code.co_filename, code, instruction)
+    key = (id(code), instruction)
     site = _SITES.get(key)
     if site is None:
         if len(_SITES) > _MANY:
             _SITES.clear()
         site = _SITES[key] = _find(code, instruction)
+        site.held = code
     return site
 
 
@@ -171,10 +174,15 @@ def _names(target: ast.expr, place: int | None, of: int | None) -> tuple[str, ..
 
 
 def definition(code: types.CodeType) -> Site:
-    """Find the line where a function is defined."""
+    """Find the line where a function is defined; arguments below that line are named on it."""
     known = source_of(code.co_filename).functions.get((code.co_name, code.co_firstlineno))
     line = known.lineno if known is not None else code.co_firstlineno
-    return Site(code.co_filename, line, code=linecache.getline(code.co_filename, line).strip())
+    text = linecache.getline(code.co_filename, line).strip()
+    words = ast.iter_child_nodes(known.args) if known is not None else ()
+    words = [word for word in words if isinstance(word, ast.arg)]
+    if any(word.lineno > line for word in words):
+        text = f"def {code.co_name}({', '.join(word.arg for word in words)}):"
+    return Site(code.co_filename, line, code=text)
 
 
 def shown_file(path: str) -> str | None:

@@ -160,3 +160,16 @@ def test_a_notebook_cell_goes_by_its_number():
     assert (step.file, step.line, step.variable) == ("cell 1", 4, "y")
     assert step.output.dims == ("S", "S")
     InteractiveShell.clear_instance()
+
+
+def test_a_signature_of_several_lines_is_told_in_one():
+    def head(
+        x,
+        w_q,
+        *,
+        mask=None,
+    ):
+        return x @ w_q
+
+    first = trace(head, torch.zeros(2, 3), torch.zeros(3, 4)).steps[0]
+    assert first.code == "def head(x, w_q, mask):"
