@@ -1,0 +1,95 @@
+"""The corpora: every wrong answer gets exactly its id, every right one passes."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from attnlib.exercises import check, exercises, mistakes, running
+from attnlib.exercises.catalogue import BY_ID
+from attnlib.exercises.checker import judge
+from tests.exercises.build import function
+from tests.exercises.right_answers import RIGHT
+from tests.exercises.wrong_pipelines import WRONG as PIPELINES
+from tests.exercises.wrong_stages import WRONG as STAGES
+
+EXERCISES = {exercise.id: exercise for exercise in exercises()}
+WRONG = [
+    (id_, exercise, body)
+    for corpus in (STAGES, PIPELINES)
+    for id_, answers in corpus.items()
+    for exercise, body in answers
+]
+RIGHT_ONES = [(exercise, body) for exercise, bodies in RIGHT.items() for body in bodies]
+
+
+@pytest.fixture(autouse=True)
+def _impatient(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "SECONDS", 1.0)
+
+
+def names(answers: list[tuple]) -> list[str]:
+    """A short name for each answer: what it is of, and which one."""
+    return [f"{'-of-'.join(answer[:-1])}-{i}" for i, answer in enumerate(answers)]
+
+
+@pytest.mark.parametrize(("id_", "exercise", "body"), WRONG, ids=names(WRONG))
+def test_a_wrong_answer_is_named(id_: str, exercise: str, body: str) -> None:
+    verdict = check(exercise, function(exercise, body))
+    assert verdict.diagnosis == id_, verdict
+    assert not verdict.passed
+    assert id_ in EXERCISES[exercise].ids
+    assert BY_ID[id_].says in verdict.message
+
+
+@pytest.mark.parametrize(("exercise", "body"), RIGHT_ONES, ids=names(RIGHT_ONES))
+def test_a_right_answer_passes(exercise: str, body: str) -> None:
+    answer = function(exercise, body)
+    for seed in range(2):
+        verdict = judge(EXERCISES[exercise], answer, seed)
+        assert verdict.passed, verdict
+        assert verdict.diagnosis is None and verdict.counterexample is None
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
+def test_the_solution_passes_and_the_stub_is_not_written(exercise) -> None:
+    assert check(exercise.id, exercise.solution).passed
+    space = {}
+    exec(exercise.stub, space)
+    assert check(exercise.id, space[exercise.solution.__name__]).diagnosis == "not-written"
+
+
+@pytest.mark.parametrize("mistake", mistakes(), ids=lambda mistake: mistake.id)
+def test_the_catalogue_s_own_example_is_named(mistake) -> None:
+    answer = function(mistake.exercise, mistake.wrong)
+    assert check(mistake.exercise, answer).diagnosis == mistake.id
+
+
+def test_the_corpora_are_as_large_as_promised() -> None:
+    per_id = {id_: sum(1 for wrong in WRONG if wrong[0] == id_) for id_ in BY_ID}
+    assert min(per_id.values()) >= 3, per_id
+    assert len(WRONG) >= 120 and len(RIGHT_ONES) >= 80
+    assert {exercise for exercise, _ in RIGHT_ONES} == set(EXERCISES)
+    assert len({(exercise, body) for _, exercise, body in WRONG}) == len(WRONG)
+
+
+@pytest.mark.parametrize("id_", [id_ for id_ in BY_ID if id_ != "value-mismatch"])
+def test_a_detector_switched_off_is_missed_by_its_own_answers_only(id_: str) -> None:
+    own = [wrong for wrong in WRONG if wrong[0] == id_][:2]
+    quick = [w for w in WRONG if w[0] not in {id_, "too-slow"} and w[1] != "multi-head"]
+    start = sorted(BY_ID).index(id_)
+    others = quick[start :: len(quick) // 4]
+    off = frozenset({id_})
+    for _, exercise, body in own:
+        verdict = judge(EXERCISES[exercise], function(exercise, body), off=off)
+        assert verdict.diagnosis != id_
+    for other, exercise, body in others:
+        verdict = judge(EXERCISES[exercise], function(exercise, body), off=off)
+        assert verdict.diagnosis == other
+
+
+def test_the_same_function_gets_the_same_verdict() -> None:
+    torch.manual_seed(1)
+    first = check("head", function(*PIPELINES["mask-ignored"][0]))
+    torch.manual_seed(2)
+    assert str(check("head", function(*PIPELINES["mask-ignored"][0]))) == str(first)
