@@ -189,7 +189,7 @@ def pip(*arguments: str) -> None:
     last = next((line for line in reversed(said) if line.startswith("ERROR: ")), said[-1])
     for words, cause in CAUSES.items():
         if any(words in line for line in said):
-            raise SetupFailed(f"{cause} ({last})")
+            raise SetupFailed(f"{cause} ({last})" if "not found" in cause else cause)
     raise SetupFailed("pip failed:\n" + "\n".join(said[-12:]))
 
 
