@@ -79,14 +79,17 @@ def test_columns_may_hold_other_tokens_than_rows():
 
 def test_a_blocked_cell_is_hatched_and_holds_no_number():
     blocked = torch.tensor([[False, True, False], [False, False, True]])
-    ax = drawn(blocked=blocked)
+    ax = drawn(VALUES.masked_fill(blocked, -float("inf")), blocked=blocked)
     assert [patch.get_xy() for patch in ax.patches] == [(1, 0), (2, 1)]
     assert {patch.get_hatch() for patch in ax.patches} == {"////"}
     assert [text.get_text() for text in ax.texts] == ["1.00", "0.00", "0.25", "2.00"]
 
 
-def test_numbers_can_be_left_out():
-    assert list(drawn(digits=None).texts) == []
+def test_a_map_without_numbers_is_one_picture_of_pixels():
+    ax = drawn(digits=None)
+    assert list(ax.texts) == []
+    assert ax.collections[0].get_rasterized()
+    assert not drawn().collections[0].get_rasterized()
 
 
 def test_a_frame_stands_round_its_cells():
@@ -118,6 +121,7 @@ def test_a_picture_has_the_same_bytes_in_every_run():
     assert bytes_of(VALUES) == bytes_of(VALUES)
     assert bytes_of(VALUES) == bytes_of(VALUES + 1e-7), "the last bits of a number are not drawn"
     assert bytes_of(VALUES) != bytes_of(VALUES + 1)
+    assert ">−0.50</text>" in bytes_of(VALUES).decode(), "words stay words"
 
 
 def test_importing_the_drawings_does_not_load_matplotlib():
