@@ -8,11 +8,11 @@ value that it has then.
 from __future__ import annotations
 
 import inspect
-import re
 import types
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import torch
 from torch import nn
 
 from .constructors import Named, readable
@@ -34,9 +34,9 @@ class Adopted:
                 self.names.setdefault(module, ".".join(filter(None, (prefix, path))))
 
     def __enter__(self) -> Adopted:
-        for module, path in self.names.items():
+        for module in self.names:
             if readable(type(module)) or (self._deep and type(module) is nn.MultiheadAttention):
-                self._tag(module, path)
+                self._tag(module)
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -46,25 +46,22 @@ class Adopted:
                 if new is not value:
                     vars(module)[name] = new
 
-    def _tag(self, module: nn.Module, path: str) -> None:
-        symbols = self._recorder.symbols
-        named = Named(symbols, module)
+    def _tag(self, module: nn.Module) -> None:
+        """Tag a module's whole numbers and label its parameters."""
+        named = Named(self._recorder.symbols, module)
         named.equations()
         for name, value in list(vars(module).items()):
             if type(value) is int and value > 0 and name[0] != "_":
                 vars(module)[name] = Dim(value, named.label(name, value))
         written = named.parameters()
-        if not written:
-            return
-        for name, tensor in [*module.named_parameters(), *module.named_buffers()]:
-            sizes = written.get(name) or written.get(re.sub(r"\.\d+\.", ".*.", name))
-            if sizes is None or len(sizes) != tensor.dim():
-                continue
-            identity = self._recorder.state(tensor).identity
-            if identity.labels is None:
-                identity.labels = [
-                    named.of(*pair) for pair in zip(sizes, tensor.shape, strict=True)
-                ]
+        for name, sizes in written.items():
+            for tensor in _held(module, name.split(".")):
+                if len(sizes) != tensor.dim():
+                    continue
+                identity = self._recorder.state(tensor).identity
+                if identity.labels is None:
+                    pairs = zip(sizes, tensor.shape, strict=True)
+                    identity.labels = [named.of(*pair) for pair in pairs]
 
     def plain(self, value: Any, deep: int = 3) -> Any:
         """Turn tagged ints back into plain ones, in containers too; what holds none is kept."""
@@ -84,6 +81,19 @@ class Adopted:
             named = hasattr(value, "_fields")
             value = type(value)(*new) if named else type(value)(new)
         return value
+
+
+def _held(module: nn.Module, path: list[str]) -> Iterator[torch.Tensor]:
+    """Yield the parameters and buffers at a path below a module; ``*`` is every child."""
+    first, *rest = path
+    if not rest:
+        tensor = module._parameters.get(first, module._buffers.get(first))
+        if tensor is not None:
+            yield tensor
+        return
+    for name, child in module._modules.items():
+        if first in ("*", name) and child is not None:
+            yield from _held(child, rest)
 
 
 def _roots(source: Callable | types.FrameType) -> Iterator[tuple[str, nn.Module]]:

@@ -38,6 +38,8 @@ class Builder:
         self._variables = names  # variable -> the dims it was given, for loose code
         self._modules = module_names
         self._named: list[tuple[TensorInfo, list[Label]]] = []
+        self._infos: dict[tuple[int, str], TensorInfo] = {}
+        self._landings: dict[tuple, tuple[str, ...]] = {}
         self._stages: dict[int, Step] = {}
         self._stage_calls: list[StageCall] = []
         self._files: dict[str, str | None] = {}
@@ -74,6 +76,10 @@ class Builder:
             info.dims = tuple([self._word(label.root(), words) for label in labels])
         return self.steps
 
+    def shapes(self) -> dict[tuple, None]:
+        """Return every (dims, shape) that a row shows, in order."""
+        return dict.fromkeys((info.dims, info.shape) for info, _ in self._named)
+
     def _word(self, root: Label, words: dict[Label, str]) -> str:
         word = words.get(root)
         if word is None:
@@ -91,7 +97,11 @@ class Builder:
         ))  # fmt: skip
 
     def info(self, state: State, name: str) -> TensorInfo:
-        info = TensorInfo(
+        """Describe a tensor under a name; rows that show the same share it."""
+        key = (id(state), name)
+        if key in self._infos:
+            return self._infos[key]
+        info = self._infos[key] = TensorInfo(
             name, state.shape, (), state.strides, state.offset, state.dtype, state.device,
             state.values,
         )  # fmt: skip
@@ -247,8 +257,14 @@ class Builder:
         """Find the variables that a call's results land in, through the returns of helpers."""
         if not call.direct and later is not None and later.number == call.number:
             return ()  # inside a library call only the last operation gives its value
-        targets = landing(call.chain)
+        targets = self._landing(call.chain)
         return targets if len(targets) in (1, results) else ()
+
+    def _landing(self, chain) -> tuple[str, ...]:
+        key = tuple([(id(code), instruction) for code, instruction in chain])
+        if key not in self._landings:
+            self._landings[key] = landing(chain)
+        return self._landings[key]
 
     def _file(self, path: str) -> str | None:
         if path not in self._files:
@@ -310,7 +326,7 @@ class Builder:
         if self._last[id(stage)] is not call:
             return
         state = call.out if isinstance(call.out, State) else call.out[-1]
-        targets = landing(stage.chain)[:1]
+        targets = self._landing(stage.chain)[:1]
         name = targets[0] if targets else step.expression or stage.name
         if stage.chain and not targets:
             name = site_of(*stage.chain[0]).expression or name

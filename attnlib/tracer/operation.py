@@ -136,13 +136,22 @@ class Operation:
         node = self._site.node
         if not self._call.direct or node is None:
             return None
-        argument, place = self.bound.places[which]
         if isinstance(node, ast.BinOp) and len(self.inputs) == 1:
-            known = self.inputs[0].identity.name
-            sides = [ast.unparse(side) for side in (node.left, node.right)]
-            if sides[1] == known or isinstance(node.left, ast.Constant):
-                return sides[1]
-            return sides[0]
+            return self._side(node)
+        key = (which, len(self._call.args), *self.bound.places[which])
+        words = self._site.words
+        if key not in words:
+            words[key] = self._operand(node, which)
+        return words[key]
+
+    def _side(self, node: ast.BinOp) -> str:
+        """Say which side of ``2 * x`` is the tensor."""
+        sides = [ast.unparse(side) for side in (node.left, node.right)]
+        known = self.inputs[0].identity.name
+        return sides[sides[1] == known or isinstance(node.left, ast.Constant)]
+
+    def _operand(self, node: ast.AST, which: int) -> str | None:
+        argument, place = self.bound.places[which]
         method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
         if method and which == 0 and self._receiver():
             return ast.unparse(node.func.value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -131,7 +132,7 @@ def finish(
     trace.warnings = builder.findings.warnings()
     trace.dropped = builder.recorder.dropped
     trace.output = output
-    names, trace.sizes = _sizes(trace.steps)
+    names, trace.sizes = _sizes(builder.shapes())
     trace.roles = {name: role(name) for name in names}
     if failure is not None:
         from .explanations import explained  # only where code failed
@@ -141,18 +142,11 @@ def finish(
     return trace
 
 
-def _infos(steps):
-    for step in steps:
-        yield from step.inputs
-        yield from step.outputs
-        yield from _infos(step.steps)
-
-
-def _sizes(steps) -> tuple[list[str], dict[str, int]]:
+def _sizes(shapes: Iterable[tuple]) -> tuple[list[str], dict[str, int]]:
     """Return every named dim in order, and the sizes of those that have one throughout."""
     found: dict[str, set[int]] = {}
-    for info in _infos(steps):
-        for dim, size in zip(info.dims, info.shape, strict=True):
+    for dims, shape in shapes:
+        for dim, size in zip(dims, shape, strict=True):
             found.setdefault(dim, set()).add(size)
     names = dict.fromkeys(part for dim in found for part in re.split(r"\*|//", dim))
     single = {dim: sizes.pop() for dim, sizes in found.items() if len(sizes) == 1}

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from attnlib import MultiHeadAttention, trace
-from attnlib.tracer.labels import CODE, DIMS, Dim
+from attnlib.tracer.labels import CODE, DIMS, Dim, parts
 from attnlib.tracer.rules.reshapes import groups, refined
 from attnlib.tracer.symbols import Symbols
 
@@ -73,7 +73,9 @@ def test_joining_never_makes_a_circle(symbols):
     n, heads, H = named(symbols, n_embd=4, heads=1, H=4)
     symbols.define(n, (heads, H))
     symbols.unite(n, H)
-    assert symbols.text(symbols.product((heads, H)))
+    (S,) = named(symbols, S=5)
+    assert parts(n) == [n.root()]
+    assert symbols.text(symbols.product((S, heads, H))) == "S*heads*n_embd"
     for label in (n, heads, H):
         assert symbols.text(label)
 
