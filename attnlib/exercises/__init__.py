@@ -9,6 +9,21 @@ from .catalogue import MISTAKES, Mistake
 from .checker import judge
 from .form import Exercise, source
 from .verdict import Verdict
+from .verifier import Law, Report, verify
+
+__all__ = [
+    "Exercise",
+    "Law",
+    "Mistake",
+    "Report",
+    "Verdict",
+    "check",
+    "exercises",
+    "hint",
+    "mistakes",
+    "solution",
+    "verify",
+]
 
 _CHAPTERS = (projections, scores, scaling, masking, softmax, one_head, heads, wild)
 _BY_ID = {exercise.id: exercise for chapter in _CHAPTERS for exercise in chapter.EXERCISES}

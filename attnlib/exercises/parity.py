@@ -1,0 +1,129 @@
+"""Find the weights in any attention module, and compute by the book what it should give."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from . import faults
+from .verdict import alike
+
+_NAMES = {
+    "q": r"q|query|w_?q|q_proj|to_q|query_proj|q_linear|linear_q|proj_q|queries",
+    "k": r"k|key|w_?k|k_proj|to_k|key_proj|k_linear|linear_k|proj_k|keys",
+    "v": r"v|value|w_?v|v_proj|to_v|value_proj|v_linear|linear_v|proj_v|values",
+    "qkv": r"qkv|c_attn|in_proj|to_qkv|w_?qkv|qkv_proj",
+    "o": r"o|out|proj|c_proj|o_proj|out_proj|to_out|w_?o|output|fc_out|projection",
+}
+_HEADS = ("n_heads", "num_heads", "n_head", "heads", "h", "nhead")
+
+
+@dataclass
+class Weights:
+    """The weights of one attention: each (out, in), biases or None; out may be missing."""
+
+    q: tuple[Tensor, Tensor | None]
+    k: tuple[Tensor, Tensor | None]
+    v: tuple[Tensor, Tensor | None]
+    o: tuple[Tensor, Tensor | None] | None
+    heads: int
+
+
+def find(module: nn.Module, n_heads: int | None) -> Weights | str:
+    """Return the module's weights, or why they cannot be told."""
+    inner = [m for m in module.modules() if isinstance(m, nn.MultiheadAttention)]
+    if len(inner) == 1:
+        return _of_torch(module, inner[0])
+    roles: dict[str, list[nn.Linear]] = {role: [] for role in _NAMES}
+    for path, layer in module.named_modules():
+        last = next((p for p in reversed(path.split(".")) if not p.isdigit()), "").lower()
+        if isinstance(layer, nn.Linear):
+            for role, names in _NAMES.items():
+                if re.fullmatch(names, last):
+                    roles[role].append(layer)
+    used = {id(p) for layers in roles.values() for layer in layers for p in layer.parameters()}
+    others = [name for name, p in module.named_parameters() if id(p) not in used]
+    if others:
+        return f"it has other parameters too, such as {others[0]}"
+    parts = _parts(roles)
+    if isinstance(parts, str):
+        return parts
+    many = len(roles["q"])
+    heads = n_heads or (many if many > 1 else _attribute(module, _HEADS))
+    if heads is None and roles["o"]:
+        return "its number of heads cannot be told; give n_heads"
+    out = roles["o"][0] if roles["o"] else None
+    return Weights(*parts, (out.weight, out.bias) if out else None, heads or 1)
+
+
+def _of_torch(module: nn.Module, layer: nn.MultiheadAttention) -> Weights | str:
+    others = sum(1 for _ in module.parameters()) - sum(1 for _ in layer.parameters())
+    if others or layer.in_proj_weight is None or layer.bias_k is not None:
+        return "it holds more than one plain nn.MultiheadAttention"
+    bias = layer.in_proj_bias
+    biases = bias.chunk(3) if bias is not None else (None,) * 3
+    q, k, v = zip(layer.in_proj_weight.chunk(3), biases, strict=True)
+    return Weights(q, k, v, (layer.out_proj.weight, layer.out_proj.bias), layer.num_heads)
+
+
+def _parts(roles: dict[str, list[nn.Linear]]) -> list | str:
+    """Join the layers of each role; one fused layer is cut into three."""
+    if len(roles["qkv"]) == 1 and not roles["q"]:
+        layer = roles["qkv"][0]
+        biases = layer.bias.chunk(3) if layer.bias is not None else (None,) * 3
+        return list(zip(layer.weight.chunk(3), biases, strict=True))
+    if not roles["q"] or len({len(roles[r]) for r in "qkv"}) > 1 or len(roles["o"]) > 1:
+        return "its query, key and value layers cannot be told by their names"
+    parts = []
+    for role in "qkv":
+        biases = [layer.bias for layer in roles[role]]
+        bias = None if biases[0] is None else torch.cat(biases)
+        parts.append((torch.cat([layer.weight for layer in roles[role]]), bias))
+    return parts
+
+
+def _attribute(module: nn.Module, names: tuple[str, ...]) -> int | None:
+    for part in module.modules():
+        for name in names:
+            value = getattr(part, name, None)
+            if isinstance(value, int) and not isinstance(value, bool):
+                return value
+    return None
+
+
+def expected(weights: Weights, x: Tensor, causal: bool) -> Tensor:
+    """Compute the output by torch's own kernel."""
+    q, k, v = (
+        F.linear(x, *part).unflatten(-1, (weights.heads, -1)).transpose(1, 2)
+        for part in (weights.q, weights.k, weights.v)
+    )
+    output = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    merged = output.transpose(1, 2).flatten(2)
+    return F.linear(merged, *weights.o) if weights.o else merged
+
+
+def mistake(weights: Weights, x: Tensor, causal: bool, yours: Tensor) -> str:
+    """Return the id of the one planted fault that gives the module's numbers, or ""."""
+    parts = [weights.q, weights.k, weights.v, *([weights.o] if weights.o else [])]
+    if any(bias is not None for _, bias in parts):
+        return ""
+    slots = (
+        faults.project_three(heads=True), faults.split_three(), faults.meet(4),
+        faults.scale("n_embd", "heads", "S", "batch"),
+        *([faults.hide_future()] if causal else []),
+        faults.weigh(4), faults.mix("k", "q"), faults.merge_last(),
+        *([faults.out()] if weights.o else []),
+    )  # fmt: skip
+    sizes = dict(zip(("batch", "S", "n_embd"), x.shape, strict=True), heads=weights.heads)
+    names = ("wq", "wk", "wv", "wo")
+    matrices = dict(zip(names, (weight for weight, _ in parts), strict=False))
+    state = SimpleNamespace(x=x, n_heads=weights.heads, sizes=sizes, after=(), **matrices)
+    for chosen, result in faults.walk(slots, state, 1):
+        if chosen and result.shape == yours.shape and bool(alike(yours, result).all()):
+            return chosen[0].id
+    return ""
