@@ -26,6 +26,7 @@ _TURNING = {
     "movedim",
     "moveaxis",
 }
+ABSENT = frozenset({"scale-missing", "mask-ignored", "out-projection-missing"})  # not written yet
 _WEIGHING = {"softmax", "log_softmax"}
 
 
@@ -57,7 +58,7 @@ def explain(
     wrong = [t for t in returned if not t.agrees]
     raised = [t for t in trials if t.outcome.error is not None]
     if wrong:
-        chosen = _planted(exercise, wrong[0], returned, runner, off)
+        chosen = _planted(exercise, wrong, returned, runner, off)
         if chosen:
             return chosen[0].id, wrong[0]
     for id_, found in (
@@ -81,21 +82,36 @@ def explain(
 
 
 def _planted(
-    exercise: Exercise, first: Trial, returned: list[Trial], runner: Runner, off: frozenset[str]
+    exercise: Exercise,
+    wrong: list[Trial],
+    returned: list[Trial],
+    runner: Runner,
+    off: frozenset[str],
 ) -> tuple[faults.Fault, ...] | None:
-    """Return the smallest set of faults that gives the learner's numbers in every trial."""
-    for most in (1, 2):
-        wanted = lambda f, most=most: f.id not in off and not (f.rare and most > 1)  # noqa: E731
+    """Return the smallest set of faults that gives the learner's numbers in every trial.
+
+    One fault is tried, then two common ones, then one beside stages that are left out altogether.
+    At last one that shows in every wrong trial: code may be right at some sizes.
+    """
+
+    def search(trials: list[Trial], most: int, rare: bool, free: frozenset[str] = frozenset()):
+        wanted = lambda f: f.id not in off and (rare or not f.rare)  # noqa: E731
         found = [
             chosen
-            for chosen, result in faults.walk(exercise.slots, _start(first), most, wanted)
-            if len(chosen) == most
-            and _equal(first.outcome.tensor, result)
-            and all(_explains(exercise, chosen, t) for t in returned)
+            for chosen, result in faults.walk(exercise.slots, _start(wrong[0]), most, wanted, free)
+            if chosen
+            and _equal(wrong[0].outcome.tensor, result)
+            and all(_explains(exercise, chosen, trial) for trial in trials)
         ]
-        if found:
-            return min(found, key=lambda chosen: _rank(exercise, chosen, first, runner))
-    return None
+        rank = lambda chosen: _rank(exercise, chosen, wrong[0], runner)  # noqa: E731
+        return min(found, key=rank, default=None)
+
+    return (
+        search(returned, 1, rare=True)
+        or search(returned, 2, rare=False)
+        or search(returned, 1, rare=True, free=ABSENT)
+        or (search(wrong, 1, rare=True) if len(wrong) > 1 else None)
+    )
 
 
 def _start(trial: Trial):
@@ -130,7 +146,7 @@ def _rank(
         unused = {"wq", "wk", "wv"} - set(re.findall(r"w[qkv]", chosen[0].how))
         against = len(unused & _touched(trial, runner))
     stages = [i for i, slot in enumerate(exercise.slots) for f in chosen if f in slot.faults]
-    return against, stages
+    return len(chosen), against, stages
 
 
 def _touched(trial: Trial, runner: Runner) -> set[str]:

@@ -47,20 +47,25 @@ def walk(
     state: SimpleNamespace,
     most: int,
     wanted: Callable[[Fault], bool] = lambda fault: True,
+    free: frozenset[str] = frozenset(),
 ) -> Iterator[tuple[tuple[Fault, ...], Tensor]]:
-    """Yield every choice of at most `most` faults with what it computes; leave out what raises."""
+    """Yield every choice of at most `most` faults with what it computes; leave out what raises.
+
+    Faults with an id in `free` do not count.
+    """
     if not slots:
         yield (), state.result
         return
     slot, rest = slots[0], slots[1:]
-    wrong = [fault for fault in slot.faults if wanted(fault)] if most else []
+    wrong = [f for f in slot.faults if wanted(f) and (most or f.id in free)]
     for fault in (None, *wrong):
         after = copy.copy(state)
         try:
             (fault.step if fault else slot.right)(after)
         except (RuntimeError, IndexError, ValueError):
             continue  # this mistake raises at these sizes
-        for chosen, result in walk(rest, after, most - (fault is not None), wanted):
+        left = most - (fault is not None and fault.id not in free)
+        for chosen, result in walk(rest, after, left, wanted, free):
             yield ((fault, *chosen) if fault else chosen), result
 
 
@@ -152,7 +157,7 @@ def project_three(heads: bool = False) -> Slot:
             "projection-shared",
             f"q, k, v from w{r[0]}, w{r[1]}, w{r[2]}",
             _qkv("".join(r)),
-            rare="".join(r) not in {"qqv", "qkk", "qqq"},
+            rare="".join(r) not in {"qqv", "kkv", "qkk", "qqq"},
         )
         for r in shared
     ]

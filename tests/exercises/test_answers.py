@@ -11,12 +11,13 @@ from attnlib.exercises.checker import judge
 from tests.exercises.build import function
 from tests.exercises.right_answers import RIGHT
 from tests.exercises.wrong_pipelines import WRONG as PIPELINES
+from tests.exercises.wrong_reported import WRONG as REPORTED
 from tests.exercises.wrong_stages import WRONG as STAGES
 
 EXERCISES = {exercise.id: exercise for exercise in exercises()}
 WRONG = [
     (id_, exercise, body)
-    for corpus in (STAGES, PIPELINES)
+    for corpus in (STAGES, PIPELINES, REPORTED)
     for id_, answers in corpus.items()
     for exercise, body in answers
 ]
