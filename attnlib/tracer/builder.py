@@ -17,7 +17,7 @@ from .naming import landing, shape_names
 from .notes import Call, Identity, ShapeRead, StageCall, State
 from .operation import Operation, is_state, shown_params
 from .recorder import Recorder
-from .rows import Step, TensorInfo
+from .rows import Step, TensorInfo, plain
 from .rules import RULES, Unknown
 from .source import Site, shown_file, site_of
 
@@ -103,7 +103,7 @@ class Builder:
             return self._infos[key]
         info = self._infos[key] = TensorInfo(
             name, state.shape, (), state.strides, state.offset, state.dtype, state.device,
-            state.values,
+            None if state.values is None else plain(state.values),
         )  # fmt: skip
         self._named.append((info, list(self.labels(state))))
         return info

@@ -10,7 +10,6 @@ from torch.utils.weak import WeakTensorKeyDictionary
 
 from .labels import Label
 from .notes import Identity, State
-from .rows import plain
 from .symbols import Symbols
 
 _KEPT = (bool, int, float, complex, str, torch.dtype, torch.device, type(Ellipsis))
@@ -65,7 +64,7 @@ class States:
         if tensor.numel() > self._tiny or tensor.is_meta or tensor.is_complex():
             return None
         try:
-            return plain(tensor.tolist())
+            return tensor.tolist()  # rounded when a row shows it
         except (RuntimeError, NotImplementedError, TypeError):
             return None
 

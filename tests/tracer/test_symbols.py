@@ -37,6 +37,9 @@ def test_three_n_embd_by_twelve_is_n_embd_by_heads(symbols):
     heads = symbols.named("heads", 4, DIMS)
     part = (3 * Dim(64, n)) // (3 * Dim(4, heads))
     assert symbols.text(symbols.settle(part.label)) == "n_embd//heads"
+    a, b, c = named(symbols, a=6, b=10, c=5)
+    part = (Dim(6, a) * Dim(10, b)) // (Dim(6, a) * Dim(5, c))
+    assert (part, symbols.text(symbols.settle(part.label))) == (2, "b//c")
     label = symbols.settle((3 * Dim(64, n)).label)
     assert symbols.text(label) == "3*n_embd"
     assert symbols.quotient(label, (symbols.fresh(3, literal=True),), 64) is n.root()
