@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_leaves
 
 from .form import Inputs, copy
 
-SECONDS = 3.0  # for all calls of one check together
+SECONDS = 4.4  # for all calls of one check together
 _EMPTY = {
     "RESUME",
     "NOP",

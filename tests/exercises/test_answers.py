@@ -10,6 +10,7 @@ from attnlib.exercises.catalogue import BY_ID
 from attnlib.exercises.checker import judge
 from tests.exercises.build import function
 from tests.exercises.right_answers import RIGHT
+from tests.exercises.right_styles import RIGHT as STYLES
 from tests.exercises.wrong_pipelines import WRONG as PIPELINES
 from tests.exercises.wrong_reported import WRONG as REPORTED
 from tests.exercises.wrong_stages import WRONG as STAGES
@@ -21,7 +22,12 @@ WRONG = [
     for id_, answers in corpus.items()
     for exercise, body in answers
 ]
-RIGHT_ONES = [(exercise, body) for exercise, bodies in RIGHT.items() for body in bodies]
+RIGHT_ONES = [
+    (exercise, body)
+    for corpus in (RIGHT, STYLES)
+    for exercise, bodies in corpus.items()
+    for body in bodies
+]
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,39 @@
+"""The pipeline once more, with faults that can be switched on: what each mistake would give.
+
+Every slot is one stage: the right step and the wrong ones. A diagnosis is the claim "your numbers
+are those of the pipeline with this fault, and with no smaller set of faults".
+"""
+
+from .engine import Fault, Slot, replay, start, walk
+from .heads import expand_groups, given, merge_last, merge_one, split_one, split_three
+from .masking import causal, hide, hide_future, padding
+from .projections import out, project_one, project_three
+from .scaling import scale
+from .scores import meet
+from .softmax import again, mix, weigh
+
+__all__ = [
+    "Fault",
+    "Slot",
+    "again",
+    "causal",
+    "expand_groups",
+    "given",
+    "hide",
+    "hide_future",
+    "meet",
+    "merge_last",
+    "merge_one",
+    "mix",
+    "out",
+    "padding",
+    "project_one",
+    "project_three",
+    "replay",
+    "scale",
+    "split_one",
+    "split_three",
+    "start",
+    "walk",
+    "weigh",
+]

@@ -1,0 +1,223 @@
+"""The checker: what it survives, what it says, how long it takes."""
+
+from __future__ import annotations
+
+import random
+import signal
+import threading
+import time
+
+import pytest
+import torch
+
+from attnlib import oracle
+from attnlib.exercises import Exercise, check, exercises, hint, mistakes, running, solution
+from attnlib.exercises.checker import KINDS
+from attnlib.exercises.faults import replay, start
+from attnlib.exercises.form import COLLIDING, DISTINCT, draw, want
+from tests.exercises.build import function
+
+EXERCISES = {exercise.id: exercise for exercise in exercises()}
+
+
+def test_the_list_is_that_of_the_book() -> None:
+    assert list(EXERCISES) == [
+        *("project", "scores", "scale", "causal-mask", "mask-scores", "weights", "safe-weights"),
+        *("weighted-sum", "head", "split-heads", "merge-heads", "multi-head", "padding-mask"),
+        *("cached-step", "grouped-query"),
+    ]
+    assert [e.chapter for e in exercises()] == sorted(e.chapter for e in exercises())
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
+def test_the_pipeline_without_faults_is_the_spec(exercise: Exercise) -> None:
+    for kind, seed in KINDS:
+        case = draw(exercise, kind, seed)
+        result = replay(exercise.slots, start(case.inputs, case.sizes), ())
+        torch.testing.assert_close(
+            result.double(), case.wanted.double(), rtol=1e-4, atol=1e-5, equal_nan=True
+        )
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
+def test_sizes_are_pairwise_different_and_then_collide(exercise: Exercise) -> None:
+    for seed in range(20):
+        sizes = draw(exercise, DISTINCT, seed).sizes
+        assert len(set(sizes.values())) == len(sizes), sizes
+    free = {n: s for n, s in draw(exercise, COLLIDING, 0).sizes.items() if n != "n_embd"}
+    assert len(set(free.values()) - {2}) == 1 or "kv_heads" in free
+
+
+def test_the_spec_is_the_oracle() -> None:
+    case = draw(EXERCISES["scores"], DISTINCT, 0)
+    first = oracle.attention_scores(case.inputs["q"][0].tolist(), case.inputs["k"][0].tolist())
+    assert want(EXERCISES["scores"], case.inputs)[0].tolist() == first
+
+
+def test_an_unknown_exercise_is_a_key_error() -> None:
+    for ask in (hint, solution, mistakes):
+        with pytest.raises(KeyError, match="no exercise 'score'"):
+            ask("score")
+    with pytest.raises(KeyError, match="no exercise 'score'"):
+        check("score", lambda q, k: q)
+
+
+def test_hints_end_and_start_at_one() -> None:
+    assert hint("scores", 99) == hint("scores", 3) != hint("scores")
+    with pytest.raises(ValueError, match="the first hint is 1"):
+        hint("scores", 0)
+
+
+def test_mistakes_of_an_exercise_are_those_that_can_arise() -> None:
+    assert {m.id for m in mistakes("scale")} == set(EXERCISES["scale"].ids)
+    assert {m.id for m in mistakes()} == {id_ for e in exercises() for id_ in e.ids}
+
+
+@pytest.mark.parametrize(
+    ("answer", "id_"),
+    [
+        (None, "wrong-type"),
+        (3, "wrong-type"),
+        (torch.nn.Linear, "wrong-type"),
+        (print, "wrong-type"),
+        (lambda: 1 / 0, "raises"),
+        (lambda *a: None, "not-written"),
+        (lambda q, k: (q @ k.mT,), "wrong-type"),
+    ],
+    ids=["None", "number", "class", "builtin", "arity", "empty", "tuple"],
+)
+def test_whatever_it_is_given_it_says_something(answer: object, id_: str) -> None:
+    verdict = check("scores", answer)
+    assert not verdict.passed
+    assert verdict.diagnosis == id_
+    assert id_ in str(verdict) and id_ in verdict._repr_html_()
+
+
+def test_an_endless_loop_comes_back_and_other_timers_stay(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(running, "SECONDS", 0.4)
+    handler = signal.getsignal(signal.SIGALRM)
+    left = signal.getitimer(signal.ITIMER_REAL)[0]
+    body = "while True:\n    try:\n        q = q + 1\n    except:\n        pass"
+    began = time.perf_counter()
+    assert check("scores", function("scores", body)).diagnosis == "too-slow"
+    assert time.perf_counter() - began < 3
+    assert signal.getsignal(signal.SIGALRM) is handler
+    after = signal.getitimer(signal.ITIMER_REAL)[0]
+    assert (left == 0) == (after == 0) and after <= left
+
+
+def test_the_allowance_is_under_five_seconds() -> None:
+    assert running.SECONDS < 5
+
+
+def test_outside_the_main_thread_it_says_that_no_timer_is_possible() -> None:
+    verdicts = []
+    thread = threading.Thread(target=lambda: verdicts.append(check("scores", lambda q, k: q @ k)))
+    thread.start()
+    thread.join()
+    assert verdicts[0].diagnosis == "transpose-missing"
+    assert any("no timer" in note for note in verdicts[0].notes)
+
+
+def test_an_interrupt_passes() -> None:
+    def interrupted(q, k):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        check("scores", interrupted)
+
+
+def test_global_state_is_put_back() -> None:
+    def careless(q, k):
+        torch.set_default_dtype(torch.float64)
+        torch.set_grad_enabled(False)
+        torch.manual_seed(9)
+        random.seed(9)
+        return q @ k.mT
+
+    torch.manual_seed(1)
+    random.seed(1)
+    before = torch.get_rng_state(), random.getstate()
+    assert check("scores", careless).passed
+    assert torch.get_default_dtype() == torch.float32
+    assert torch.is_grad_enabled()
+    assert torch.equal(torch.get_rng_state(), before[0]) and random.getstate() == before[1]
+
+
+def test_what_a_function_prints_is_a_note_and_goes_nowhere(capsys: pytest.CaptureFixture) -> None:
+    verdict = check("scores", function("scores", "print('<b>here</b>')\nreturn q @ k.mT"))
+    assert verdict.passed
+    assert capsys.readouterr() == ("", "")
+    assert verdict.notes == ("your function prints; its first line: <b>here</b>",)
+    assert "<b>" not in verdict._repr_html_()
+
+
+@pytest.mark.parametrize(
+    ("exercise", "body", "words"),
+    [
+        ("weights", "e = scores.exp()\nreturn e / e.sum(-1, keepdim=True)", "overflows"),
+        ("scale", "return scores.double() / head_size ** 0.5", "float64 went out"),
+        ("scores", "with torch.no_grad():\n    return q @ k.mT", "no gradient"),
+        ("mask-scores", "return scores.masked_fill(~may_attend, -3e38)", "the fill is finite"),
+        ("causal-mask", "return torch.tensor([[j <= Sk - Sq + i for j in range(Sk)] "
+         "for i in range(Sq)])", "stays on the CPU"),
+    ],
+)  # fmt: skip
+def test_what_is_right_but_could_bite_is_a_note(exercise: str, body: str, words: str) -> None:
+    verdict = check(exercise, function(exercise, body))
+    assert verdict.passed
+    assert any(words in note for note in verdict.notes), verdict
+
+
+@pytest.mark.parametrize("fill", [-1e4, -1e9, float("-inf")])
+def test_a_fill_that_is_low_enough_passes_in_a_head(fill: float) -> None:
+    body = (
+        "q, k, v = x @ wq.T, x @ wk.T, x @ wv.T\nS = x.shape[1]\n"
+        "m = torch.ones(S, S, device=x.device).tril() == 0\n"
+        f"return (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(m, float('{fill}')).softmax(-1) @ v"
+    )
+    verdict = check("head", function("head", body))
+    assert verdict.passed
+    assert bool(verdict.notes) == (fill > -1e30)
+
+
+def test_the_counterexample_is_small_and_speaks_in_dims() -> None:
+    verdict = check("weights", function("weights", "return scores.softmax(1)"))
+    shown = verdict.counterexample
+    sizes = shown.sizes
+    assert max(sizes.values()) <= 5 and len(set(sizes.values())) == 3
+    assert tuple(shown.wanted.shape) == tuple(sizes[dim] for dim in ("batch", "Sq", "Sk"))
+    first = shown.where[0]
+    assert abs(shown.yours[first] - shown.wanted[first]) > 1e-4
+    text = str(verdict)
+    assert "scores (batch, Sq, Sk) = " in text and "they differ at batch 0, Sq 0" in text
+    oracle_row = oracle.attention_weights(shown.inputs["scores"][0].tolist())
+    assert torch.allclose(shown.wanted[0], torch.tensor(oracle_row, dtype=torch.float64))
+
+
+def test_the_learner_s_own_line_is_shown_and_the_solution_is_not() -> None:
+    verdict = check("weights", function("weights", "s = scores * 1\nreturn s.softmax(1)"))
+    assert "Look at line 3: return s.softmax(1)" in verdict.message
+    for exercise in exercises():
+        last = solution(exercise.id).splitlines()[-1].strip()
+        for mistake in mistakes(exercise.id):
+            assert last not in mistake.says + mistake.look
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
+def test_a_stub_is_cut_from_the_solution(exercise: Exercise) -> None:
+    head = solution(exercise.id).splitlines()[0]
+    assert exercise.stub.splitlines()[0] == head
+    assert exercise.stub.splitlines()[-1].strip() == "..."
+    assert len(exercise.stub.splitlines()) == 3
+
+
+def test_a_check_of_code_that_returns_is_quick() -> None:
+    body = (
+        "B, S, E = x.shape\nq, k, v = ((x @ w.T).view(B, n_heads, S, -1) for w in (wq, wk, wv))\n"
+        "return (q @ k.mT).sigmoid().matmul(v).reshape(B, S, E) @ wo.T"
+    )
+    answer = function("multi-head", body)
+    began = time.process_time()
+    assert check("multi-head", answer).diagnosis == "value-mismatch"
+    assert time.process_time() - began < 2
