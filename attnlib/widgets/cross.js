@@ -3,7 +3,7 @@
 
 import { code, number, range, say } from './kit.js';
 import { unit } from './scene.js';
-import { axisRole, dimName, dimSize, rank, roleOf, sheet, shown } from './trace.js';
+import { axisRole, brief, dimName, dimSize, rank, roleOf, sheet, shown } from './trace.js';
 
 const TURNED = ['linear', 'project', 'attention_scores']; // the right operand is drawn turned
 const MATMUL = ['matmul', 'bmm', 'mm', 'weighted_sum'];
@@ -195,12 +195,12 @@ export function drawSum(scene, product, places, i, j, d) {
     product.dims[0],
     [
       {
-        label: `${shown(product.left)}[${i}, d]`,
+        label: `${brief(shown(product.left), 12)}[${i}, d]`,
         values: pairs.map((pair) => pair[0]),
         digits: product.left.digits,
       },
       {
-        label: `${product.maps ? 'w' : bLabel(product)}[d, ${j}]`,
+        label: `${product.maps ? 'w' : brief(bLabel(product), 12)}[d, ${j}]`,
         values: pairs.map((pair) => pair[1]),
         digits: product.right.digits,
       },
@@ -231,12 +231,12 @@ export function drawMix(scene, product, places, i) {
     return;
   }
   const rows = range(a.cols).map((k) => ({
-    label: `${number(a.value(i, k))} × ${shown(product.right)}[${k}]`,
+    label: `${number(a.value(i, k))} × ${brief(shown(product.right), 8)}[${k}]`,
     kind: a.value(i, k) ? 'ink' : '',
     values: range(b.cols).map((h) => a.value(i, k) * b.value(k, h)),
   }));
   rows.push({
-    label: `${shown(product.result)}[${i}]`,
+    label: `${brief(shown(product.result), 12)}[${i}]`,
     kind: 'ink',
     ruled: true,
     values: range(c.cols).map((h) => c.value(i, h)),

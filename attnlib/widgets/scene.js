@@ -4,7 +4,7 @@
    cell is masked; arcs join the indices that are multiplied and summed away. */
 
 import { dim, number, range, say } from './kit.js';
-import { axisRole, dimSize, shown, wordsOf } from './trace.js';
+import { axisRole, brief, dimSize, shown, wordsOf } from './trace.js';
 
 const DIGITS = 26; // a narrower cell shows its colour only
 const SINGLE = 5; // a smaller one is not drawn by itself: the grid becomes a block, to scale
@@ -277,7 +277,13 @@ export class Scene {
     const apart = col.sum && this.narrow;
     if (apart) notes.unshift(dimSize(this.trace, view.colDim, view.cols));
     const after = notes.flatMap((note) => [...say`\u2002`, ...note]);
-    this.text(`${id}.name`, x, at, [{ text: name, kind: 'name' }, ...(apart ? [] : after)], `strong ${kind}`);
+    this.text(
+      `${id}.name`,
+      x,
+      at,
+      [{ text: brief(name), kind: 'name' }, ...(apart ? [] : after)],
+      `strong ${kind}`,
+    );
     if (apart) this.text(`${id}.stack`, x, at + 17, after.slice(1), 'strong');
   }
 

@@ -2,7 +2,7 @@
 
 import { flow, front } from './flow.js';
 import { clamp, number, range, say } from './kit.js';
-import { axisRole, dimSize, rank, sheet, shown, wordsOf } from './trace.js';
+import { axisRole, brief, dimSize, rank, sheet, shown, wordsOf } from './trace.js';
 
 /** One row of a softmax, step by step. */
 export function softmax(values) {
@@ -95,7 +95,7 @@ function drawSoftmax(scene, step, i, part) {
     w,
     view.colDim,
     [
-      { label: `${shown(input)}[${i}]`, values },
+      { label: `${brief(shown(input), 12)}[${i}]`, values },
       {
         label: `− max (${number(made.top)})`,
         values: made.shifted.map((v) => (part > 0 ? v : null)),

@@ -188,7 +188,9 @@ export const indices = (sizes) =>
   sizes.reduce((all, size) => all.flatMap((index) => range(size).map((i) => [...index, i])), [[]]);
 
 /** The name a reader knows a tensor by: "k transposed" is kᵀ. */
-export const shown = (tensor) => tensor.name.replace(/^(.+) transposed$/, '$1ᵀ');
+export const shown = (tensor) => brief(tensor.name.replace(/^(.+) transposed$/, '$1ᵀ'), 40);
+/** A name short enough to stand in a figure: the line above it has the whole. */
+export const brief = (name, most = 18) => (name.length > most ? `${name.slice(0, most - 1)}…` : name);
 
 // ---------- dimensions
 

@@ -316,6 +316,20 @@ def heads() -> tuple[dict, dict[str, torch.Tensor]]:
     return rows.trace(), t
 
 
+def merged() -> tuple[dict, dict[str, torch.Tensor]]:
+    """The library's own two stages: heads split off and merged back."""
+    q = torch.arange(48.0).view(2, 3, 8) / 10
+    t = {"q": q, "heads": q.view(2, 3, 2, 4).transpose(1, 2)}
+    t["back"] = t["heads"].transpose(1, 2).reshape(2, 3, 8)
+    rows = Rows("merged")
+    rows.row("q", "input", q, "batch S n_embd", [], "def both(q):", "input")
+    code = "heads = split_heads(q, 2)"
+    rows.row("heads", "split_heads", t["heads"], "batch heads S H", ["q"], code, "view", n_heads=2)
+    code = "back = merge_heads(heads)"
+    rows.row("back", "merge_heads", t["back"], "batch S n_embd", ["heads"], code, "copy")
+    return rows.trace(), t
+
+
 def big() -> dict:
     """Shapes too big for their numbers: a head on (2, 8, 64) with H 16."""
     x, weight = torch.zeros(2, 8, 64), torch.zeros(16, 64)

@@ -72,6 +72,9 @@ def test_the_growing_sum_is_pytorchs(facts, head):
                 d,
                 k,
             )
+        if d in (1, 2):
+            so_far = f"{products[: d + 1].sum():.2f}".replace("-", "−")
+            assert scene["caption"].endswith(f"the sum so far is {so_far}.")
     assert scene["caption"].endswith(
         f"scores[2, 1] is {t['scores'][0, 2, 1]:.2f}.".replace("-", "−")
     )
@@ -200,6 +203,19 @@ def test_heads_are_told_apart_right_and_wrong(facts):
     ]
 
 
+@pytest.mark.parametrize("make", [played.head, played.heads, played.merged])
+def test_the_same_key_is_the_same_number(modules, facts, make):
+    trace, tensors = make()
+    for step, count in enumerate(modules.evaluate("phasesOf", trace), 1):
+        if trace["steps"][step - 1]["kind"] not in ("view", "copy"):
+            continue
+        held: dict[str, float] = {}
+        for phase in range(1, count + 1):
+            for cell in cells(facts(trace, step, phase)):
+                value = tensors[cell["cell"]][tuple(cell["index"])].item()
+                assert held.setdefault(cell["key"].rstrip("′"), value) == value, cell
+
+
 def test_merging_lays_the_heads_side_by_side(facts):
     trace, _ = played.heads()
     scene = facts(trace, 6, 2)
@@ -258,6 +274,12 @@ def test_scaling_pales_on_the_one_scale_of_the_trace(facts, head):
     }
     assert share["scaled"] == pytest.approx(share["scores"] / 2, abs=1)
     assert "÷ √H" in words(scene)
+
+
+def test_the_sign_of_a_value_has_its_own_colour(facts, head):
+    for cell in cells(facts(head[0], 6, 6), "scores"):
+        value = head[1]["scores"][tuple(cell["index"])]
+        assert f"var(--v-{'neg' if value < 0 else 'pos'})" in cell["fill"]
 
 
 def test_no_number_nan_and_the_infinities_are_told_apart(facts):
