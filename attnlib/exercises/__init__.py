@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from textwrap import indent
 
 from . import heads, masking, one_head, projections, scaling, scores, softmax, wild
 from .catalogue import MISTAKES, Mistake
 from .checker import judge
 from .form import Exercise, source
+from .subject import Law
 from .verdict import Verdict
-from .verifier import Law, Report, verify
+from .verifier import Report, verify
 
 __all__ = [
     "Exercise",
@@ -27,6 +30,17 @@ __all__ = [
 
 _CHAPTERS = (projections, scores, scaling, masking, softmax, one_head, heads, wild)
 _BY_ID = {exercise.id: exercise for chapter in _CHAPTERS for exercise in chapter.EXERCISES}
+
+
+def _whole(mistake: Mistake) -> Mistake:
+    """Complete a mistake's body to a function of its exercise."""
+    head = (
+        f"def {mistake.exercise.replace('-', '_')}({', '.join(_BY_ID[mistake.exercise].dims)}):\n"
+    )
+    return replace(mistake, code=head + indent(mistake.wrong, "    "))
+
+
+_MISTAKES = tuple(_whole(mistake) for mistake in MISTAKES)
 
 
 def check(id: str, function: Callable) -> Verdict:
@@ -88,11 +102,14 @@ def mistakes(id: str | None = None) -> list[Mistake]:
     Example:
         >>> [mistake.id for mistake in mistakes("scale") if mistake.id.startswith("scale-")]
         ['scale-missing', 'scale-wrong-size', 'scale-no-root', 'scale-inverted']
+        >>> print(next(m for m in mistakes("scores") if m.id == "transpose-missing").code)
+        def scores(q, k):
+            return q @ k
     """
     if id is None:
-        return list(MISTAKES)
+        return list(_MISTAKES)
     possible = _exercise(id).ids
-    return [mistake for mistake in MISTAKES if mistake.id in possible]
+    return [mistake for mistake in _MISTAKES if mistake.id in possible]
 
 
 def _exercise(id: str) -> Exercise:

@@ -15,6 +15,7 @@ class Mistake:
     exercise: str
     wrong: str  # the body of a function with the exercise's arguments
     words: str = ""  # a pattern that finds the line in the learner's source
+    code: str = ""  # the same as a whole function, once the exercise's arguments are known
 
     def __repr__(self) -> str:
         return f"{self.id}: {self.says}"

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
+from itertools import takewhile
 
 import torch
 from torch import Tensor
 
+from ..tracer import trace
 from .catalogue import BY_ID
 from .evidence import Trial, agrees, deep, explain, first_query_leaks, line_of
 from .form import ALONE, COLLIDING, DISTINCT, Case, Exercise, copy, draw
@@ -225,7 +228,33 @@ def _show(id_: str, exercise: Exercise, runner: Runner, trial: Trial, more: str 
         {**exercise.dims, "": exercise.returns},
         differences(yours, case.wanted),
     )
-    return Verdict(False, said.diagnosis, said.message, shown)
+    notes = _where(exercise, runner, trial) if id_ == "raises" else ()
+    return Verdict(False, said.diagnosis, said.message, shown, notes)
+
+
+def _where(exercise: Exercise, runner: Runner, trial: Trial) -> tuple[str, ...]:
+    """Trace code that raised: the line and its operands in dims, without the remedy."""
+    tensors = {n: v for n, v in trial.case.inputs.items() if isinstance(v, Tensor)}
+    try:
+        names = list(inspect.signature(runner.function).parameters)
+        named = dict(zip(names, exercise.dims, strict=False))
+        dims = {
+            mine: exercise.dims[theirs].removeprefix("bool ").removeprefix("lengths ")
+            for mine, theirs in named.items()
+            if theirs in tensors
+        }
+        given = copy(trial.case.inputs).values()
+        found = runner.run(lambda: trace(runner.function, *given, dims=dims, on_error="return"))
+    except KeyboardInterrupt:
+        raise
+    except BaseException:
+        return ()  # the error itself is told already
+    if found.error is None:
+        return ()
+    lines = takewhile(
+        lambda s: not s.strip().startswith(("try:", "torch:")), found.error.message.split("\n")
+    )
+    return ("\n".join(lines),)
 
 
 def _smaller(exercise: Exercise, runner: Runner, trial: Trial) -> Trial:

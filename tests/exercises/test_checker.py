@@ -78,7 +78,7 @@ def test_mistakes_of_an_exercise_are_those_that_can_arise() -> None:
     [
         (None, "wrong-type"),
         (3, "wrong-type"),
-        (torch.nn.Linear, "wrong-type"),
+        (torch.nn.Linear, "raises"),
         (print, "wrong-type"),
         (lambda: 1 / 0, "raises"),
         (lambda *a: None, "not-written"),
@@ -91,6 +91,15 @@ def test_whatever_it_is_given_it_says_something(answer: object, id_: str) -> Non
     assert not verdict.passed
     assert verdict.diagnosis == id_
     assert id_ in str(verdict) and id_ in verdict._repr_html_()
+
+
+def test_an_error_is_explained_in_dims_without_the_remedy() -> None:
+    body = "B, h, S, d = x.shape\ny = x.transpose(1, 2)\nreturn y.view(B, S, h * d)"
+    verdict = check("merge-heads", function("merge-heads", body))
+    assert verdict.diagnosis == "raises"
+    note = verdict.notes[0]
+    assert "view failed at line 4" in note and "y (batch=4, S=3, heads=2, H=5)" in note
+    assert "reshape" not in note
 
 
 def test_an_endless_loop_comes_back_and_other_timers_stay(monkeypatch: pytest.MonkeyPatch) -> None:

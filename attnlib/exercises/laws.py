@@ -1,0 +1,189 @@
+"""The laws that any attention module keeps, whoever wrote it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import torch
+from torch import Tensor, nn
+
+from . import parity
+from .running import Homes
+from .subject import Law, Subject
+from .verdict import alike
+
+_KEY_BIAS = r"(^|[._])(k|key|w_?k|k_proj|to_k|key_proj|keys)\.bias$"
+
+
+def _is_causal(s: Subject) -> bool:
+    """As asked or as the module says, else whether many tokens are not reacted to before them."""
+    if s.causal is None:
+        earlier = torch.ones_like(s.reacts()).triu(1)
+        s.causal = int((~s.reacts() & earlier).sum()) * 4 > int(earlier.sum())
+    return s.causal
+
+
+def _parity(s: Subject) -> Law:
+    name, says = "parity", "the same numbers as the book's pipeline with the module's own weights"
+    weights = parity.find(s.module, s.n_heads)
+    if isinstance(weights, str):
+        return Law(name, None, says, f"not checked: {weights}")
+    causal = _is_causal(s)
+    try:
+        wanted = parity.expected(weights, s.x, causal)
+    except RuntimeError as error:
+        return Law(name, None, says, f"not checked: its weights do not fit ({error})")
+    if wanted.shape == s.output.shape and bool(alike(s.output, wanted).all()):
+        return Law(name, True, says)
+    both = (parity.mistake(weights, s.x, kind, s.output) for kind in (causal, not causal))
+    id_ = next(filter(None, both), "")
+    known = f"; these are the numbers of {id_}" if id_ else ""
+    return Law(name, False, says, f"{s.sizes()}: {_first(s.output, wanted)}{known}")
+
+
+def _first(yours: Tensor, wanted: Tensor) -> str:
+    if yours.shape != wanted.shape:
+        return f"yours is {tuple(yours.shape)}, wanted {tuple(wanted.shape)}"
+    at = tuple((~alike(yours, wanted)).nonzero()[0].tolist())
+    place = ", ".join(f"{n} {i}" for n, i in zip(("batch", "S", "n_embd"), at, strict=True))
+    return f"at {place} yours is {yours[at].item():.4g}, wanted {wanted[at].item():.4g}"
+
+
+def _causality(s: Subject) -> Law:
+    name, says = "causality", "changing a token moves no output before it"
+    if not _is_causal(s):
+        return Law(name, None, says, "not checked: the module is not causal")
+    return _cells(s, name, says, s.reacts().triu(1))
+
+
+def _reach(s: Subject) -> Law:
+    says = "an output reacts to every token that it may see"
+    may = torch.ones_like(s.reacts())
+    may = may.tril() if _is_causal(s) else may
+    return _cells(s, "reach", says, may & ~s.reacts(), "does not move")
+
+
+def _cells(s: Subject, name: str, says: str, bad: Tensor, verb: str = "moves") -> Law:
+    if not bool(bad.any()):
+        return Law(name, True, says)
+    i, j = bad.nonzero()[0].tolist()
+    return Law(name, False, says, f"{s.sizes()}: changing token {j}, output {i} {verb}")
+
+
+def _permutation(s: Subject) -> Law:
+    name, says = "permutation", "permuting the tokens permutes the outputs"
+    if _is_causal(s):
+        return Law(name, None, says, "not checked: the module is causal")
+    if any(isinstance(m, nn.Embedding) for m in s.module.modules()):
+        return Law(name, None, says, "not checked: the module knows positions")
+    order = torch.arange(s.x.shape[1]).roll(1)
+    return _same(s, name, says, s.call(s.x[:, order]), s.output[:, order], "rolled by one")
+
+
+def _batch(s: Subject) -> Law:
+    alone = torch.cat([s.call(s.x[i : i + 1]) for i in range(len(s.x))])
+    says = "a sequence gives the same alone and in a batch"
+    return _same(s, "batch", says, alone, s.output, "each sequence alone")
+
+
+def _padding(s: Subject) -> Law:
+    name, says = "padding", "tokens behind a sequence, hidden or in its future, change nothing"
+    S = s.x.shape[1]
+    longest = getattr(s.module, "block_size", None)
+    if longest is not None and longest <= S:
+        return Law(name, None, says, "not checked: the module takes no longer sequence")
+    longer = torch.cat([s.x, torch.full_like(s.x[:, :2], 3.0)], 1)
+    real = torch.arange(S + 2) < S
+    if "key_padding_mask" in s.names:
+        mask = {"key_padding_mask": ~real.expand(len(s.x), -1)}
+    elif "may_attend" in s.names:
+        mask = {"may_attend": real.expand(S + 2, -1)}
+    elif _is_causal(s):
+        mask = {}
+    else:
+        return Law(name, None, says, "not checked: the module takes no padding mask")
+    return _same(s, name, says, s.call(longer, **mask)[:, :S], s.output, "two tokens more")
+
+
+def _same(s: Subject, name: str, says: str, yours: Tensor, wanted: Tensor, how: str) -> Law:
+    if yours.shape == wanted.shape and bool(alike(yours, wanted).all()):
+        return Law(name, True, says)
+    return Law(name, False, says, f"{s.sizes()}, {how}: {_first(yours, wanted)}")
+
+
+def _finite(s: Subject) -> Law:
+    says = "outputs and gradients are finite, for large inputs too"
+    for gain in (1, 100):
+        x = (s.x * gain).requires_grad_()
+        output = s.call(x)
+        if not bool(output.isfinite().all()):
+            i = (~output.isfinite()).nonzero()[0].tolist()
+            return Law("finite", False, says, f"x times {gain}: not finite at {i}")
+        if output.requires_grad:
+            (grad,) = torch.autograd.grad(output.sum(), x, allow_unused=True)
+            if grad is not None and not bool(grad.isfinite().all()):
+                return Law("finite", False, says, f"x times {gain}: the gradient is not finite")
+    return Law("finite", True, says)
+
+
+def _gradients(s: Subject) -> Law:
+    """A bias of the keys adds the same to all scores of a query: its gradient is rightly zero."""
+    says = "every parameter is registered and gets a gradient"
+    known = {id(part) for part in (*s.module.modules(), *s.module.parameters())}
+    for part in s.module.modules():
+        for name, value in vars(part).items():
+            held = value if isinstance(value, list | tuple) else ()
+            held = list(value.values()) if isinstance(value, dict) and name[0] != "_" else held
+            if any(isinstance(h, nn.Module | nn.Parameter) and id(h) not in known for h in held):
+                return Law("gradients", False, says, f"{name} is a plain {type(value).__name__}")
+    parameters = {n: p for n, p in s.module.named_parameters() if p.requires_grad}
+    if not parameters:
+        return Law("gradients", None, says, "not checked: the module has no parameters")
+    output = s.call(s.x)
+    if not output.requires_grad:
+        return Law("gradients", False, says, "the output depends on no parameter")
+    weight = torch.linspace(-1, 1, output.numel()).reshape(output.shape).to(output)
+    grads = torch.autograd.grad((output * weight).sum(), [*parameters.values()], allow_unused=True)
+    reached = zip(parameters, grads, strict=True)
+    lost = [name for name, g in reached if (g is None or not bool(g.any())) and not _excused(name)]
+    shown = f"no gradient reaches {', '.join(lost)}" if lost else ""
+    return Law("gradients", not lost, says, shown)
+
+
+def _excused(name: str) -> bool:
+    return re.search(_KEY_BIAS, name.lower()) is not None
+
+
+def _determinism(s: Subject) -> Law:
+    says = "two calls in eval mode give the same"
+    return _same(s, "determinism", says, s.call(s.x), s.call(s.x), "called twice")
+
+
+def _argument(s: Subject) -> Law:
+    says = "the input is not written into"
+    x = s.x.clone()
+    with torch.no_grad():
+        s.call(x, lend=True)
+    same = torch.equal(x, s.x)
+    return Law("argument", same, says, "" if same else f"{s.sizes()}: x is another one afterwards")
+
+
+def _device(s: Subject) -> Law:
+    """A mask that is a plain attribute or made without a device stays on the CPU."""
+    says = "what the module makes or keeps moves with it"
+    for part in s.module.modules():
+        for name, value in vars(part).items():
+            if isinstance(value, Tensor):
+                shown = f"{name} is a plain attribute: register_buffer moves it along"
+                return Law("device", False, says, shown)
+    with Homes() as homes:
+        s.call(s.x)
+    shown = f"a tensor made without a device meets the input in {homes.found}"
+    return Law("device", not homes.found, says, shown if homes.found else "")
+
+
+LAWS: tuple[Callable[[Subject], Law], ...] = (
+    _parity, _causality, _reach, _permutation, _batch, _padding, _finite, _gradients,
+    _determinism, _argument, _device,
+)  # fmt: skip
