@@ -361,10 +361,10 @@ class Player {
   show() {
     const { part, step, state, trace, hidden } = this;
     part.root.classList.toggle('faulty', step.kind === 'error');
-    for (const [n, item] of [...part.steps.children].entries()) {
-      if (n === state.step) item.firstChild.setAttribute('aria-current', 'step');
-      else item.firstChild.removeAttribute('aria-current');
-    }
+    if (this.marked !== undefined)
+      part.steps.children[this.marked].firstChild.removeAttribute('aria-current');
+    part.steps.children[state.step].firstChild.setAttribute('aria-current', 'step');
+    this.marked = state.step;
     this.showHeadline();
     part.warning.textContent = hidden ? '' : warningsAt(trace, step).join(' ');
     this.draw();
@@ -428,8 +428,9 @@ class Player {
     part.stage.append(part.question.form);
   }
 
+  /** Draw at the width that was last observed: asking for it now would cost a layout. */
   draw() {
-    const width = Math.floor(this.part.stage.clientWidth);
+    const { width } = this;
     if (width < 40) return;
     this.scene = sceneOf(this.trace, this.plan, this.state, width);
     this.part.drawing.patch(this.scene);
@@ -508,7 +509,11 @@ export function render({ trace: json, host, id, title }) {
     const trace = readTrace(json);
     const player = new Player(trace, { id, title: title || trace.title, host, signal });
     frame.append(player.part.root);
-    const sizes = new ResizeObserver(() => player.draw());
+    player.width = Math.floor(player.part.stage.clientWidth);
+    const sizes = new ResizeObserver(() => {
+      player.width = Math.floor(player.part.stage.clientWidth);
+      player.draw();
+    });
     sizes.observe(player.part.stage);
     signal.addEventListener('abort', () => {
       sizes.disconnect();

@@ -371,6 +371,12 @@ def test_the_controls_stay_put_and_nothing_scrolls_sideways(play, head, width):
         tops.add(page.locator(".scrub").bounding_box()["y"])
         page.locator(".stage").press("ArrowRight")
         assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    boxes = [
+        page.locator(name).bounding_box() for name in (".headline", ".words", ".stage", ".picks")
+    ]
+    boxes.sort(key=lambda box: box["y"])
+    for above, below in itertools.pairwise(boxes):
+        assert above["y"] + above["height"] <= below["y"] + 1, "nothing stands on anything else"
     assert max(tops) - min(tops) <= 60, "a wrapped headline or picker line at most"
 
 
