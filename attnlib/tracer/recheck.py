@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -126,10 +127,19 @@ def _without_numbers(fn: Any) -> Any:
     if not isinstance(fn, nn.Module):
         return fn
     memo: dict[int, Any] = {}
-    for tensor in [*fn.parameters(), *fn.buffers()]:
+    for tensor in _tensors([vars(module) for module in fn.modules()]):
         ghost = tensor.detach().to("meta")
         memo[id(tensor)] = nn.Parameter(ghost) if isinstance(tensor, nn.Parameter) else ghost
     return copy.deepcopy(fn, memo)
+
+
+def _tensors(value: Any, deep: int = 4) -> Iterator[Tensor]:
+    """Yield the tensors that a module holds: parameters, buffers, caches in its attributes."""
+    if isinstance(value, Tensor):
+        yield value
+    elif deep and isinstance(value, dict | list | tuple):
+        for item in value.values() if isinstance(value, dict) else value:
+            yield from _tensors(item, deep - 1)
 
 
 def _with_ghosts(fn: types.FunctionType) -> types.FunctionType:

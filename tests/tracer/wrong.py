@@ -229,3 +229,14 @@ def cat_of_a_transposed():
         return h
 
     return both, (x_of(2, 6, 6), x_of(2, 6, 6)), dict.fromkeys("ab", "batch S n_embd")
+
+
+@wrong("return y.reshape(B, T, h * d)", "T", "h")
+def merge_with_sizes_that_are_plain_numbers():
+    B, h, T, d = 2, 3, 5, 4
+
+    def merge(x):
+        y = x.view(B, h, T, d) * 2
+        return y.reshape(B, T, h * d)
+
+    return merge, (x_of(B, h, T * d),), None

@@ -195,7 +195,8 @@ def _mixed(op, old: Labels, sizes: list[int], asked: list[Label | None]) -> list
 def _tell_glued(op, old: Labels, pieces, asked: list[Label | None]) -> None:
     """Report the first axis that the code calls by one dim's name and that is made of another's."""
     roots = {label.root() for label in old}
-    if not any(label is not None and label.strong and label.root() in roots for label in asked):
+    claimed = [label.root() for label in asked if label is not None and label.root().names]
+    if not roots.intersection(claimed):
         return  # no dim that goes in is said to come out: nothing is claimed
     for place, label in enumerate(asked):
         if label is None or not (label.root().names):
