@@ -38,6 +38,12 @@ class Trial:
     outcome: Outcome
     agrees: bool = False
 
+    @property
+    def value(self) -> Tensor:
+        """The tensor that came out, where one did."""
+        assert isinstance(self.outcome.value, Tensor)
+        return self.outcome.value
+
 
 def agrees(exercise: Exercise, case: Case, value: Tensor) -> bool:
     """Whether a value is the wanted one; below every score any fill is as good as -inf."""
@@ -100,7 +106,7 @@ def _planted(
             chosen
             for chosen, result in faults.walk(exercise.slots, _start(wrong[0]), most, wanted, free)
             if chosen
-            and _equal(wrong[0].outcome.tensor, result)
+            and _equal(wrong[0].value, result)
             and all(_explains(exercise, chosen, trial) for trial in trials)
         ]
         rank = lambda chosen: _rank(exercise, chosen, wrong[0], runner)  # noqa: E731
@@ -131,7 +137,7 @@ def truth(yours: Tensor, result: Tensor) -> Tensor:
 
 def _explains(exercise: Exercise, chosen: tuple[faults.Fault, ...], trial: Trial) -> bool:
     result = faults.replay(exercise.slots, _start(trial), chosen)
-    return result is not None and _equal(trial.outcome.tensor, result)
+    return result is not None and _equal(trial.value, result)
 
 
 def _rank(
@@ -161,7 +167,7 @@ def _touched(trial: Trial, runner: Runner) -> set[str]:
 
 def _other_dtype(exercise: Exercise, trial: Trial) -> bool:
     """Right up to the dtype: a mask of numbers, whole numbers, half precision."""
-    value, wanted = trial.outcome.tensor, trial.case.wanted
+    value, wanted = trial.value, trial.case.wanted
     if value.shape != wanted.shape:
         return False
     if wanted.dtype == torch.bool:
@@ -172,7 +178,7 @@ def _other_dtype(exercise: Exercise, trial: Trial) -> bool:
 
 
 def _fits(trial: Trial) -> bool:
-    return trial.outcome.tensor.shape == trial.case.wanted.shape
+    return trial.value.shape == trial.case.wanted.shape
 
 
 def _fill(exercise: Exercise, trial: Trial) -> bool:
@@ -180,14 +186,14 @@ def _fill(exercise: Exercise, trial: Trial) -> bool:
     if exercise.id != "mask-scores" or not _fits(trial):
         return False
     may = trial.case.inputs["may_attend"].expand(trial.case.wanted.shape)
-    kept = alike(trial.outcome.tensor, trial.case.wanted)[may]
-    return bool(kept.all()) and not bool(trial.outcome.tensor.isnan().any())
+    kept = alike(trial.value, trial.case.wanted)[may]
+    return bool(kept.all()) and not bool(trial.value.isnan().any())
 
 
 def _mixes(trial: Trial, runner: Runner) -> bool:
     """Change the last sequence of the batch: does the first one move?"""
     batch = trial.case.sizes.get("batch", 1)
-    value = trial.outcome.tensor
+    value = trial.value
     if batch < 2 or value.shape != trial.case.wanted.shape:
         return False
     other = copy(trial.case.inputs)
@@ -203,7 +209,7 @@ def _mixes(trial: Trial, runner: Runner) -> bool:
 
 
 def _nan(exercise: Exercise, trial: Trial) -> bool:
-    value = trial.outcome.tensor
+    value = trial.value
     return bool((value.isnan() & ~trial.case.wanted.isnan()).any())
 
 

@@ -82,8 +82,8 @@ def stub(solution: Callable) -> str:
             '''q (batch, Sq, H), k (batch, Sk, H) -> (batch, Sq, Sk), not scaled.'''
             ...
     """
-    tree = ast.parse(source(solution))
-    function = tree.body[0]
+    function = ast.parse(source(solution)).body[0]
+    assert isinstance(function, ast.FunctionDef)
     text = ast.get_docstring(function)
     return f"def {function.name}({ast.unparse(function.args)}):\n    '''{text}'''\n    ..."
 

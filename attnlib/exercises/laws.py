@@ -96,14 +96,14 @@ def _padding(s: Subject) -> Law:
     longer = torch.cat([s.x, torch.full_like(s.x[:, :2], 3.0)], 1)
     real = torch.arange(S + 2) < S
     if "key_padding_mask" in s.names:
-        mask = {"key_padding_mask": ~real.expand(len(s.x), -1)}
+        output = s.call(longer, key_padding_mask=~real.expand(len(s.x), -1))
     elif "may_attend" in s.names:
-        mask = {"may_attend": real.expand(S + 2, -1)}
+        output = s.call(longer, may_attend=real.expand(S + 2, -1))
     elif _is_causal(s):
-        mask = {}
+        output = s.call(longer)
     else:
         return Law(name, None, says, "not checked: the module takes no padding mask")
-    return _same(s, name, says, s.call(longer, **mask)[:, :S], s.output, "two tokens more")
+    return _same(s, name, says, output[:, :S], s.output, "two tokens more")
 
 
 def _same(s: Subject, name: str, says: str, yours: Tensor, wanted: Tensor, how: str) -> Law:

@@ -23,14 +23,17 @@ _NAMES = {
 _HEADS = ("n_heads", "num_heads", "n_head", "heads", "h", "nhead")
 
 
+Part = tuple[Tensor, Tensor | None]
+
+
 @dataclass
 class Weights:
     """The weights of one attention: each (out, in), biases or None; out may be missing."""
 
-    q: tuple[Tensor, Tensor | None]
-    k: tuple[Tensor, Tensor | None]
-    v: tuple[Tensor, Tensor | None]
-    o: tuple[Tensor, Tensor | None] | None
+    q: Part
+    k: Part
+    v: Part
+    o: Part | None
     heads: int
 
 
@@ -58,7 +61,9 @@ def find(module: nn.Module, n_heads: int | None) -> Weights | str:
     if heads is None and roles["o"]:
         return "its number of heads cannot be told; give n_heads"
     out = roles["o"][0] if roles["o"] else None
-    return Weights(*parts, (out.weight, out.bias) if out else None, heads or 1)
+    return Weights(
+        parts[0], parts[1], parts[2], (out.weight, out.bias) if out else None, heads or 1
+    )
 
 
 def _of_torch(module: nn.Module, layer: nn.MultiheadAttention) -> Weights | str:
@@ -71,19 +76,20 @@ def _of_torch(module: nn.Module, layer: nn.MultiheadAttention) -> Weights | str:
     return Weights(q, k, v, (layer.out_proj.weight, layer.out_proj.bias), layer.num_heads)
 
 
-def _parts(roles: dict[str, list[nn.Linear]]) -> list | str:
+def _parts(roles: dict[str, list[nn.Linear]]) -> list[Part] | str:
     """Join the layers of each role; one fused layer is cut into three."""
     if len(roles["qkv"]) == 1 and not roles["q"]:
         layer = roles["qkv"][0]
-        biases = layer.bias.chunk(3) if layer.bias is not None else (None,) * 3
-        return list(zip(layer.weight.chunk(3), biases, strict=True))
+        thirds = layer.bias.chunk(3) if layer.bias is not None else (None,) * 3
+        return list(zip(layer.weight.chunk(3), thirds, strict=True))
     if not roles["q"] or len({len(roles[r]) for r in "qkv"}) > 1 or len(roles["o"]) > 1:
         return "its query, key and value layers cannot be told by their names"
-    parts = []
+    parts: list[Part] = []
     for role in "qkv":
-        biases = [layer.bias for layer in roles[role]]
-        bias = None if biases[0] is None else torch.cat(biases)
-        parts.append((torch.cat([layer.weight for layer in roles[role]]), bias))
+        weight = torch.cat(tuple(layer.weight for layer in roles[role]))
+        biased = roles[role][0].bias is not None
+        bias = torch.cat(tuple(layer.bias for layer in roles[role])) if biased else None
+        parts.append((weight, bias))
     return parts
 
 

@@ -65,13 +65,14 @@ _SPLIT_AXES: tuple[tuple[str, str, Callable[[Tensor, int], Tensor]], ...] = (
 )  # fmt: skip
 
 
+def _split_x(split: Callable[[Tensor, int], Tensor]) -> Step:
+    return put("r", lambda s: split(s.x, s.n_heads))
+
+
 def split_one() -> Slot:
     """Split one tensor into heads."""
-    faults = tuple(
-        Fault(id_, how, put("r", lambda s, f=f: f(s.x, s.n_heads)))
-        for id_, how, f in (*_SPLITS, *_SPLIT_AXES)
-    )
-    return Slot("split", put("r", lambda s: _right_split(s.x, s.n_heads)), faults)
+    faults = tuple(Fault(id_, how, _split_x(split)) for id_, how, split in (*_SPLITS, *_SPLIT_AXES))
+    return Slot("split", _split_x(_right_split), faults)
 
 
 def _split_all(split: Callable[[Tensor, int], Tensor], flat: bool = False) -> Step:
@@ -149,10 +150,14 @@ _MERGES: tuple[tuple[str, str, Callable[[Tensor], Tensor]], ...] = (
 )  # fmt: skip
 
 
+def _merge(name: str, merge: Callable[[Tensor], Tensor]) -> Step:
+    return put(name, lambda s: merge(getattr(s, name)))
+
+
 def merge_one() -> Slot:
     """Put the heads of one tensor side by side."""
-    faults = tuple(Fault(id_, how, put("r", lambda s, f=f: f(s.x))) for id_, how, f in _MERGES)
-    return Slot("merge", put("r", lambda s: _right_merge(s.x)), faults)
+    faults = tuple(Fault(id_, how, _merge("x", merge)) for id_, how, merge in _MERGES)
+    return Slot("merge", _merge("x", _right_merge), faults)
 
 
 def merge_last() -> Slot:
@@ -161,7 +166,5 @@ def merge_last() -> Slot:
     def right(s: SimpleNamespace) -> Tensor:
         return s.output.flatten(2) if s.flat else _right_merge(s.output)
 
-    faults = tuple(
-        Fault(id_, how, put("output", lambda s, f=f: f(s.output))) for id_, how, f in _MERGES
-    )
+    faults = tuple(Fault(id_, how, _merge("output", merge)) for id_, how, merge in _MERGES)
     return Slot("merge", put("output", right), faults)

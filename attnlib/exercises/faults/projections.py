@@ -34,7 +34,7 @@ def project_one() -> Slot:
     )
 
 
-def _qkv(roles: str = "qkv", forms: tuple[str, str, str] = ("right",) * 3) -> Step:
+def _qkv(roles: str = "qkv", forms: tuple[str, ...] = ("right",) * 3) -> Step:
     def step(s: SimpleNamespace) -> None:
         weights = {"q": s.wq, "k": s.wk, "v": s.wv}
         s.q, s.k, s.v = (

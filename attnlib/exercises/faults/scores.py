@@ -7,6 +7,10 @@ import itertools
 from .engine import Fault, Slot, put
 
 
+def _swapped(a: int, b: int) -> Step:
+    return put("scores", lambda s: s.q @ s.k.transpose(a, b))
+
+
 def meet(axes: int) -> Slot:
     """Let queries meet keys; `axes` is the number of axes of q."""
     swaps = [p for p in itertools.combinations(range(axes), 2) if p != (axes - 2, axes - 1)]
@@ -28,13 +32,5 @@ def meet(axes: int) -> Slot:
             rare=True,
         ),
     ]
-    faults += [
-        Fault(
-            wrong,
-            f"dims {a} and {b} of k",
-            put("scores", lambda s, a=a, b=b: s.q @ s.k.transpose(a, b)),
-            rare=True,
-        )
-        for a, b in swaps
-    ]
+    faults += [Fault(wrong, f"dims {a} and {b} of k", _swapped(a, b), True) for a, b in swaps]
     return Slot("transpose", put("scores", lambda s: s.q @ s.k.mT), tuple(faults))

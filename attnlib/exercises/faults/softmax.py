@@ -66,6 +66,10 @@ def again() -> Slot:
     )
 
 
+def _mix_other(name: str) -> Step:
+    return put("output", lambda s: s.weights @ getattr(s, name))
+
+
 def mix(*others: str) -> Slot:
     """Mix the values; `others` are the tensors that could be taken for them."""
     faults = [
@@ -76,12 +80,5 @@ def mix(*others: str) -> Slot:
         ),
         Fault("values-unused", "the weights are returned", put("output", lambda s: s.weights)),
     ]
-    faults += [
-        Fault(
-            "values-unused",
-            f"weights @ {o}",
-            put("output", lambda s, o=o: s.weights @ getattr(s, o)),
-        )
-        for o in others
-    ]
+    faults += [Fault("values-unused", f"weights @ {o}", _mix_other(o)) for o in others]
     return Slot("sum", put("output", lambda s: s.weights @ s.v), tuple(faults))
