@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pathlib
 import random
 import signal
+import sys
 import threading
 import time
 
@@ -113,6 +115,18 @@ def test_an_endless_loop_comes_back_and_other_timers_stay(monkeypatch: pytest.Mo
     assert signal.getsignal(signal.SIGALRM) is handler
     after = signal.getitimer(signal.ITIMER_REAL)[0]
     assert (left == 0) == (after == 0) and after <= left
+
+
+def test_an_import_is_not_cut_in_half(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
+) -> None:
+    slow = "import time\nend = time.monotonic() + 0.5\nwhile time.monotonic() < end:\n    pass\n"
+    (tmp_path / "slow_to_import.py").write_text(slow + "whole = True\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(running, "SECONDS", 0.2)
+    body = "import slow_to_import\nwhile True:\n    pass"
+    assert check("scores", function("scores", body)).diagnosis == "too-slow"
+    assert sys.modules.pop("slow_to_import").whole
 
 
 def test_the_allowance_is_under_five_seconds() -> None:
