@@ -227,7 +227,7 @@ def _at_the_last_call(trial: Trial, runner: Runner) -> str:
 # fills -----------------------------------------------------------------------------------------
 
 
-def deep(exercise: Exercise, case: Case, depth: float) -> Case | None:
+def deep(exercise: Exercise, case: Case, depth: int | float) -> Case | None:
     """Return the case with a first query whose own score is -depth: a higher fill leaks."""
     if case.kind != DISTINCT or exercise.id not in {"head", "multi-head", "cached-step"}:
         return None
@@ -236,7 +236,7 @@ def deep(exercise: Exercise, case: Case, depth: float) -> Case | None:
     return Case(case.kind, case.sizes, inputs, want(exercise, inputs))
 
 
-def _deep_weights(inputs: Inputs, sizes: dict, depth: float) -> None:
+def _deep_weights(inputs: Inputs, sizes: dict, depth: int | float) -> None:
     x, wq = inputs["x"], inputs["wq"]
     x[:] = x[:1]
     x[:, 1:] *= 1e-3
@@ -246,7 +246,7 @@ def _deep_weights(inputs: Inputs, sizes: dict, depth: float) -> None:
     inputs["wk"] = -wq
 
 
-def _deep_cache(inputs: Inputs, sizes: dict, depth: float) -> None:
+def _deep_cache(inputs: Inputs, sizes: dict, depth: int | float) -> None:
     q, k = inputs["q"], inputs["k_cache"]
     sees = sizes["Sk"] - sizes["Sq"] + 1
     first = q[:, :, :1]

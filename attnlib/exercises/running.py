@@ -58,7 +58,7 @@ class Runner:
     """Call one function again and again within one allowance of time, and keep what it prints."""
 
     function: Callable
-    left: float = field(default_factory=lambda: SECONDS)
+    left: int | float = field(default_factory=lambda: SECONDS)
     printed: io.StringIO = field(default_factory=io.StringIO)
 
     def call(self, inputs: Inputs, keep_graph: bool = False) -> Outcome:
@@ -95,7 +95,7 @@ def can_time() -> bool:
 
 
 @contextlib.contextmanager
-def _alarm(seconds: float) -> Iterator[None]:
+def _alarm(seconds: int | float) -> Iterator[None]:
     """Raise TimeUp after so many seconds, and again if it is swallowed; restore other timers."""
     if not can_time():
         yield

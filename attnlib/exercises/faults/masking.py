@@ -22,7 +22,7 @@ def _right_may(s: SimpleNamespace) -> Tensor:
     return s.may_attend if hasattr(s, "may_attend") else diagonal(s)
 
 
-def _hide(may: Callable[[SimpleNamespace], Tensor], fill: float, safe: bool = False) -> Step:
+def _hide(may: Callable[[SimpleNamespace], Tensor], fill: int | float, safe: bool = False) -> Step:
     def step(s: SimpleNamespace) -> None:
         s.scores = s.result = s.scores.masked_fill(~may(s), fill)
         if safe:
@@ -40,7 +40,7 @@ def _any_fill(id_: str, how: str, may: Callable[[SimpleNamespace], Tensor]) -> l
     ]
 
 
-def _mask_later(fill: float) -> Step:
+def _mask_later(fill: int | float) -> Step:
     def step(s: SimpleNamespace) -> None:
         blocked = ~_right_may(s)
         s.after = (*s.after, lambda w: w.masked_fill(blocked, fill))

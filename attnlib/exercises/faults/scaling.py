@@ -11,15 +11,15 @@ def _head_size(s: SimpleNamespace) -> int:
     return s.head_size if hasattr(s, "head_size") else s.q.shape[-1]
 
 
-def _times(power: float) -> Step:
+def _times(power: int | float) -> Step:
     return put("scores", lambda s: s.scores * _head_size(s) ** power)
 
 
-def _by(name: str, power: float) -> Step:
+def _by(name: str, power: int | float) -> Step:
     return put("scores", lambda s: s.scores * s.sizes[name] ** power)
 
 
-def _scale_later(power: float) -> Step:
+def _scale_later(power: int | float) -> Step:
     def step(s: SimpleNamespace) -> None:
         H = _head_size(s)
         s.after = (*s.after, lambda w: w * H**power)
