@@ -3,23 +3,30 @@
     .venv/bin/python benchmarks/tracing.py [--quick]
 
 One head (batch 2, S 8, n_embd 64) and a stack of 12 layers, 768 wide, S 128, in eval mode without
-gradients. A peer that is not installed is named and left out.
+gradients; then code that is wrong although its shapes fit, and who says so. A peer that is not
+installed is named and left out.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib.util
 import os
 import statistics
+import sys
 import time
+import warnings
 from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
 
 import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
 from attnlib import MultiHeadAttention, SingleHeadAttention, trace
+
+sys.path.insert(0, str(Path(__file__).parent.parent))
+from tests.tracer.wrong import WRONG
 
 Run = Callable[[], object]
 
@@ -69,6 +76,7 @@ def main() -> None:
             print(title)
             for name, tracer in tracers(model, x).items():
                 report(name, lambda model=model, x=x: model(x), tracer, pairs)
+    silent()
 
 
 def tracers(model: nn.Module, x: Tensor) -> dict[str, Run]:
@@ -82,19 +90,56 @@ def tracers(model: nn.Module, x: Tensor) -> dict[str, Run]:
         "a bare recorder": bare,
         "attnlib.trace": lambda: trace(model, x, dims="batch S n_embd"),
     }
-    if importlib.util.find_spec("torchinfo"):
+    if find_spec("torchinfo"):
         from torchinfo import summary
 
         found["torchinfo"] = lambda: summary(model, input_data=x, verbose=0)
     else:
         print("  torchinfo is not installed")
-    if importlib.util.find_spec("torchlens"):
+    if find_spec("torchlens"):
         import torchlens
 
-        found["torchlens"] = lambda: torchlens.log_forward_pass(model, x, layers_to_save="none")
+        found["torchlens"] = lambda: torchlens.trace(model, x)
     else:
         print("  torchlens is not installed")
     return found
+
+
+def silent() -> None:
+    """Run code that is wrong although its shapes fit: who says so?"""
+    peers = {name: find_spec(name) is not None for name in ("torchinfo", "torchlens")}
+    print("\nwrong code whose shapes fit: does it say so?")
+    print(f"  {'':<34}{'attnlib':<22}" + "".join(f"{name:<14}" for name in peers))
+    samples = {name: build() for name, (build, *_) in WRONG.items()}
+    ours = {}  # all of them first: torchlens leaves its own wrappers around torch's functions
+    for name, (fn, inputs, dims) in samples.items():
+        warned = trace(fn, *inputs, dims=dims).warnings
+        right = (" / ".join(w.dims) for w in warned if frozenset(w.dims) == WRONG[name][2])
+        ours[name] = next(right, "no")
+    for name, (fn, inputs, _) in samples.items():
+        cells = [says(peer, fn, inputs) if there else "not here" for peer, there in peers.items()]
+        print(f"  {name[:33]:<34}{ours[name]:<22}" + "".join(f"{cell:<14}" for cell in cells))
+
+
+def says(peer: str, fn: Callable, inputs: tuple) -> str:
+    """Does a peer warn or raise on this code?"""
+    if peer == "torchinfo" and not isinstance(fn, nn.Module):
+        return "modules only"
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        try:
+            if peer == "torchinfo":
+                from torchinfo import summary
+
+                summary(fn, input_data=inputs, verbose=0)
+            else:
+                import torchlens
+
+                torchlens.trace(fn, list(inputs))
+        except Exception as error:
+            return "modules only" if "function" in str(error).lower() else "it fails"
+    about = [w for w in heard if "dim" in str(w.message) or "shape" in str(w.message)]
+    return "yes" if about else "no"
 
 
 def report(name: str, plain: Run, traced: Run, pairs: int) -> None:
