@@ -1,9 +1,9 @@
 /* A product drawn as a cross: the left operand below on the left, the right operand above on the right, the result where
    row and column meet; the contracted dim bends from one to the other. */
 
-import { code, number, range, say } from './kit.js';
+import { code, dim, number, range, say } from './kit.js';
 import { unit } from './scene.js';
-import { axisRole, brief, dimName, dimSize, rank, roleOf, sheet, shown } from './trace.js';
+import { axisRole, brief, dimName, dimSize, isClosed, isPair, rank, sheet, shown } from './trace.js';
 
 const TURNED = ['linear', 'project', 'attention_scores']; // the right operand is drawn turned
 const MATMUL = ['matmul', 'bmm', 'mm', 'weighted_sum'];
@@ -104,7 +104,8 @@ export function drawCross(scene, product, { i, j, d, show = () => true, arcs = t
   const [cw, rh] = [unit(w, right.cols), unit(h, left.rows)];
   const bx = scene.left + left.cols * w + scene.gap;
   const ay = scene.top + right.rows * h + scene.rise;
-  const square = result && result.rowDim === result.colDim && roleOf(scene.trace, result.rowDim) === 'S';
+  const square = result && isPair(scene.trace, result);
+  const mixes = isPair(scene.trace, left);
   const near = (own, other) => (other === undefined ? '' : own === other ? 'on' : '');
   const a = scene.grid(left, scene.left, ay, {
     w,
@@ -120,7 +121,7 @@ export function drawCross(scene, product, { i, j, d, show = () => true, arcs = t
     w: cw,
     h,
     name: bLabel(product),
-    row: { sum: true },
+    row: { sum: true, word: mixes && 'keys' },
     col: square ? { word: 'keys' } : {},
     lit: { i: d, j },
     kind: (k, c) => (j === undefined ? '' : c === j ? near(k, d) : 'off'),
@@ -129,7 +130,7 @@ export function drawCross(scene, product, { i, j, d, show = () => true, arcs = t
   if (!arcs) return { a, b };
   drawArcs(scene, product, a, b, d);
   const sum = fits
-    ? say`Σ over ${dimName(scene.trace, product.dims[0])}`
+    ? say`Σ over ${dimName(scene.trace, product.dims[0])}${mixes ? dim(' keys', 'S') : ''}`
     : say`${dimSize(scene.trace, product.dims[0], product.inner[0])} ≠ ${dimSize(scene.trace, product.dims[1], product.inner[1])}`;
   scene.text(
     'sum',
@@ -157,7 +158,7 @@ export function drawCross(scene, product, { i, j, d, show = () => true, arcs = t
     lit: { i, j },
     show,
     pick: (r, c) => ({ i: r, j: c }),
-    row: { right: true, word: square && 'queries' },
+    row: { right: true, word: (square || mixes) && 'queries' },
     col: { under: true, word: square && 'keys' },
   });
   if (i !== undefined) scene.band('row', a, { i });
@@ -234,6 +235,7 @@ export function drawMix(scene, product, places, i) {
     label: `${number(a.value(i, k))} × ${brief(shown(product.right), 8)}[${k}]`,
     kind: a.value(i, k) ? 'ink' : '',
     values: range(b.cols).map((h) => a.value(i, k) * b.value(k, h)),
+    masked: () => isClosed(product.left, a.index(i, k)),
   }));
   rows.push({
     label: `${brief(shown(product.result), 12)}[${i}]`,

@@ -48,8 +48,10 @@ export function number(value, digits = 2) {
   if (value === -Infinity) return '−∞';
   const size = Math.abs(value);
   if (size >= 1e5) return value.toExponential(1).replace('e+', 'e').replace('-', '−');
-  const text = value.toFixed(size >= 100 ? Math.min(digits, 1) : digits);
-  return (Number(text) === 0 ? text.replace('-', '') : text).replace('-', '−');
+  let text = value.toFixed(size >= 100 ? Math.min(digits, 1) : digits);
+  if (Number(text) === 0 && size > 0) text = value.toFixed(digits + 1); // 0.00 is kept for exact zero
+  if (Number(text) === 0) text = size > 0 ? value.toExponential(0) : text.replace('-', '');
+  return text.replaceAll('-', '−');
 }
 
 /** The fewest decimals, two at most, that write all of `values` exactly. */

@@ -7,16 +7,23 @@ import { dimName, rank, sheet, shown } from './trace.js';
 const name = (tensor) => code(shown(tensor));
 const openIn = (view, i) => range(view.cols).filter((j) => view.value(i, j) === true).length;
 
+/** The first row that has closed keys and more than one open key: there a mask can be seen at work. */
+export function partly(view, isOpen) {
+  const found = range(view.rows).find((i) => {
+    const n = range(view.cols).filter((j) => isOpen(view.value(i, j))).length;
+    return n > 1 && n < view.cols;
+  });
+  return found ?? 2;
+}
+
 export function maskPhases(step, trace) {
   const [mask] = step.outputs;
   const pick = (state) => clamp(state.i, 0, Math.max(0, sheet(mask, state.at).rows - 1));
-  const labels = { row: { word: 'queries' }, col: { word: 'keys' } };
   const draw = (scene, i) => {
     const [place] = flow(
       scene,
       [
         front(scene, mask, {
-          ...labels,
           lit: { i },
           pick: (r) => ({ i: r }),
           kind: (r) => (i === undefined || r === i ? '' : 'off'),
@@ -36,12 +43,13 @@ export function maskPhases(step, trace) {
   if (mask.values) {
     phases.push({
       picks: { i: sheet(mask, {}).rows },
+      row: partly(sheet(mask, {}), Boolean),
       say: (state) => {
         const view = sheet(mask, state.at);
         const i = pick(state);
         const shared =
           rank(mask) === 2
-            ? say`; the mask is one ${dimName(trace, mask.dims[0])} × ${dimName(trace, mask.dims[1])} sheet and serves every sequence`
+            ? say`; the mask is one sheet of ${dimName(trace, mask.dims[0])} × ${dimName(trace, mask.dims[1])} and serves every sequence`
             : [];
         return say`Row ${i} may look at ${openIn(view, i)} of ${view.cols} keys${shared}.`;
       },
@@ -61,14 +69,10 @@ export function maskedPhases(step) {
   const value = closes ? step.params.value : step.op === 'mask_scores' ? -Infinity : undefined;
   const fill = value === '-inf' ? -Infinity : value;
   const draw = (scene, done) => {
-    const square =
-      rank(output) > 1 && output.dims.at(-1) === output.dims.at(-2)
-        ? { row: { word: 'queries' }, col: { word: 'keys' } }
-        : {};
     flow(scene, [
       front(scene, scores),
       { sign: say`where` },
-      front(scene, mask, { ...square, masked: (v) => v === closes && v !== null }),
+      front(scene, mask, { masked: (v) => v === closes && v !== null }),
       { sign: say`=` },
       front(scene, output, {
         ...(done ? {} : hidden),
@@ -77,17 +81,18 @@ export function maskedPhases(step) {
     ]);
   };
   const shared = rank(mask) < rank(scores);
+  const closed = code(closes ? 'True' : 'False');
   return [
     {
       say: () =>
-        say`${shared ? 'The same mask' : 'The mask'} ${name(mask)} is laid over ${name(scores)}${shared ? ', once for every sheet' : ''}.`,
+        say`${shared ? 'The same ' : ''}${name(mask)} is laid over ${name(scores)}${shared ? ', once for every sheet' : ''}${fill === undefined ? '' : say`: where it says ${closed}, ${number(Number(fill), 0)} comes in`}.`,
       draw: (scene) => draw(scene, false),
     },
     {
       say: () =>
         fill === undefined
           ? say`Where ${name(mask)} says ${code('True')} the first number is taken, elsewhere the second.`
-          : say`Where ${name(mask)} says ${code(closes ? 'True' : 'False')} the score becomes ${number(Number(fill), 0)}; every other score stays as it was.`,
+          : say`Where ${name(mask)} says ${closed} the score becomes ${number(Number(fill), 0)}; every other score stays as it was.`,
       draw: (scene) => draw(scene, true),
     },
   ];

@@ -52,6 +52,7 @@ export function drawOpen(scene, tensor, at, x, y, options) {
   const places = sheets.map(({ view, x: dx, y: dy }, n) =>
     scene.grid(view, x + dx, y + dy, {
       ...options,
+      plain: true,
       id: over === null ? id : `${id}.${n}`,
       name: false,
       words: over === null || (inside && n === 0),

@@ -11,7 +11,7 @@ import { address, axisRole, rank, shown, valueAt } from './trace.js';
 import { viewPhases } from './views.js';
 
 /** @typedef {{ step: number, phase: number, i: number, j: number, at: Object<string, number> }} State */
-/** @typedef {{ say: Function, draw: Function, picks?: { i?: number, j?: number }, other?: string }} Phase */
+/** @typedef {{ say: Function, draw: Function, picks?: { i?: number, j?: number }, row?: number, other?: string }} Phase */
 
 /** @returns {Phase[]} */
 export const phasesOf = (step, trace) =>
@@ -25,16 +25,20 @@ export function sheetsSeen(phase, state) {
   return phase.other && state.at[phase.other] === undefined ? { ...state.at, [phase.other]: 1 } : state.at;
 }
 
+/** The state as a phase sees it: until the reader picks a row, the phase says which. */
+const seenBy = (phase, state) => ({ ...state, i: rowOf(phase, state), at: sheetsSeen(phase, state) });
+export const rowOf = (phase, state) => state.i ?? phase.row ?? 2;
+
 /** The caption, as parts. */
 export function caption(trace, plan, state) {
   const phase = plan[state.step][state.phase];
-  return phase.say({ ...state, at: sheetsSeen(phase, state) }, trace);
+  return phase.say(seenBy(phase, state), trace);
 }
 
 /** The marks of one phase, with the size they take. */
 export function sceneOf(trace, plan, state, width) {
   const phase = plan[state.step][state.phase];
-  const seen = { ...state, at: sheetsSeen(phase, state) };
+  const seen = seenBy(phase, state);
   const scene = new Scene(trace, seen.at, width);
   phase.draw(scene, seen);
   const bottom = scene.marks.reduce(

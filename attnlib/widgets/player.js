@@ -5,7 +5,7 @@
 import { clamp, code, element, plain, range, say, write } from './kit.js';
 import { KINDS, fill, icon, picker, skeleton, tablesOf } from './panel.js';
 import { asks, hiddenShape, hides, questionView, score, startPredict } from './predict.js';
-import { caption, placeAt, placesOf, planOf, reading, sceneOf } from './phases.js';
+import { caption, placeAt, placesOf, planOf, reading, rowOf, sceneOf } from './phases.js';
 import STYLE from './player.css';
 import { hasSizes, sizesView } from './sizes.js';
 import { copyText, markdown, saveFile, svgText } from './takeaway.js';
@@ -13,7 +13,7 @@ import { choices, dimName, namedShape, readTrace, sizedShape } from './trace.js'
 
 // ---------- defaults
 
-const START = { step: 0, phase: 0, i: 2, j: 1, at: {}, playing: false, speed: 1 };
+const START = { step: 0, phase: 0, i: undefined, j: 1, at: {}, playing: false, speed: 1 };
 const PAUSE = 2600; // milliseconds a phase stands at speed 1
 
 // ---------- pure
@@ -294,7 +294,7 @@ class Player {
       else {
         this.cursor =
           cells.find(
-            (mark) => mark.ref.pick && mark.ref.pick.i === this.state.i && mark.ref.pick.j === this.state.j,
+            (mark) => mark.ref.pick && mark.ref.pick.i === rowOf(this.phase, this.state) && mark.ref.pick.j === this.state.j,
           ) || cells[0];
       }
     } else if (event.key === 'Escape') this.cursor = null;
@@ -463,7 +463,7 @@ class Player {
       return;
     }
     if (phase.picks && phase.picks.i > 1) {
-      items.push(picker('i', say`row i`, phase.picks.i, state.i));
+      items.push(picker('i', say`row i`, phase.picks.i, rowOf(phase, state)));
     }
     if (phase.picks && phase.picks.j > 1) {
       items.push(picker('j', say`column j`, phase.picks.j, state.j));

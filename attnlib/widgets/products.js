@@ -50,7 +50,7 @@ function doneWords(trace, product) {
   if (product.mixes) {
     return say`Every row leaves with ${dimSize(trace, b.colDim, b.cols)} numbers, a mix of the rows of ${name(product.right)}; the ${inner} that was summed over is gone.`;
   }
-  return say`Every row of ${name(product.left)} with every column of ${code(bLabel(product))}: a ${rows} × ${cols} grid, and ${inner} is gone.`;
+  return say`Every row of ${name(product.left)} with every column of ${code(bLabel(product))}: one grid of ${rows} × ${cols}, and ${inner} is gone.`;
 }
 
 // ---------- phases
@@ -94,7 +94,7 @@ function onePhases(product, pairsOf) {
         picks: picksOf(product),
         say: (state) => {
           const { i, j } = pick(product, state);
-          return say`Row ${i} and column ${j} give one number: ${n} products, added.`;
+          return say`Row ${i} and column ${j} give one number: ${n} products add up to it.`;
         },
         draw: (scene, state) => drawCross(scene, product, { ...pick(product, state), show: () => false }),
       },
@@ -107,7 +107,7 @@ function onePhases(product, pairsOf) {
         say: (state, trace) => {
           const { i, j } = pick(product, state);
           const value = sheetsOf(product, state.at).c.value(i, j);
-          return say`${capital(rowWord(trace, product, state.at, i))} and column ${j} give one number: ${n} products, added to ${number(value)}.`;
+          return say`${capital(rowWord(trace, product, state.at, i))} and column ${j} give one number: ${n} products add up to ${number(value)}.`;
         },
         draw: (scene, state) => {
           const { i, j } = pick(product, state);

@@ -4,7 +4,7 @@
    cell is masked; arcs join the indices that are multiplied and summed away. */
 
 import { dim, number, range, say } from './kit.js';
-import { axisRole, brief, dimSize, shown, wordsOf } from './trace.js';
+import { axisRole, brief, dimSize, isClosed, isPair, shown, wordsOf } from './trace.js';
 
 const DIGITS = 26; // a narrower cell shows its colour only
 const SINGLE = 5; // a smaller one is not drawn by itself: the grid becomes a block, to scale
@@ -85,7 +85,7 @@ export class Scene {
       w,
       h,
       size,
-      text: w >= DIGITS && h >= 14 ? number(value, short) : '',
+      text: w >= DIGITS && h >= 14 ? number(value, own === 'masked' && value === 0 ? 0 : short) : '',
       kind: `${own} ${kind}`.trim(),
       ref,
       fill:
@@ -201,7 +201,7 @@ export class Scene {
           digits,
           kind: `${(kind && kind(i, j)) || ''}${ghost ? ' ghost' : ''}`,
           fill: fill && fill(i, j),
-          masked: masked && masked(value),
+          masked: masked ? masked(value) : isClosed(view.tensor, view.index(i, j)),
           ref: { tensor: view.tensor, index: view.index(i, j), pick: pick && pick(i, j) },
         });
       }
@@ -209,13 +209,17 @@ export class Scene {
   }
 
   axes(id, view, place, options) {
-    if (view.rowDim !== null) this.rowAxis(id, view, place, options);
-    if (view.colDim !== null) this.colAxis(id, view, place, options);
+    const pair = isPair(this.trace, view) && !options.plain;
+    const { row = {}, col = {} } = options;
+    const rows = { ...options, row: { word: pair && 'queries', ...row } };
+    if (view.rowDim !== null) this.rowAxis(id, view, place, rows);
+    const cols = { ...options, col: { word: pair && 'keys', ...col } };
+    if (view.colDim !== null) this.colAxis(id, view, place, cols);
   }
 
-  /** "S = 3 queries": an axis that the other operand has too says which of the two it is. */
+  /** "S = 3 queries": where S meets S, each axis says which of the two it is. */
   axisWords(label, size, word) {
-    const extra = word && !this.narrow ? [dim(` ${word}`, axisRole(this.trace, label))] : [];
+    const extra = word ? [dim(` ${word}`, axisRole(this.trace, label))] : [];
     return [...dimSize(this.trace, label, size), ...extra];
   }
 
@@ -287,10 +291,10 @@ export class Scene {
     if (apart) this.text(`${id}.stack`, x, at + 17, after.slice(1), 'strong');
   }
 
-  /** One line of arithmetic under another; a row is { label, values, ruled, kind, on }. */
-  ledger(id, x, y, w, label, rows, lit) {
+  /** One line of arithmetic under another; a row is { label, values, ruled, kind, on, masked }. */
+  ledger(id, x, y, w, label, rows, lit, word) {
     const n = rows[0].values.length;
-    this.axis(`${id}.axis`, label, x, y - 8, n, w, { on: lit, sum: true });
+    this.axis(`${id}.axis`, label, x, y - 8, n, w, { on: lit, sum: true, parts: this.axisWords(label, n, word) });
     rows.forEach((row, r) => {
       const top = y + r * this.line + (row.ruled ? 6 : 0);
       this.text(`${id}.label${r}`, x - 10, top + this.line / 2 + 4, row.label, `end ${row.kind || ''}`);
@@ -300,6 +304,7 @@ export class Scene {
           w,
           h: this.line,
           digits: row.digits ?? 2,
+          masked: (row.masked && row.masked(d)) || undefined,
           kind: `${lit === d ? 'on' : ''} ${row.on && row.on(d) ? 'on' : ''}`,
         }),
       );

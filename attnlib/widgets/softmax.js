@@ -1,8 +1,9 @@
 /* Softmax, a row at a time: shift, exponentiate, normalise; then the row fills one bar of length 1. */
 
 import { flow, front } from './flow.js';
+import { partly } from './masks.js';
 import { clamp, number, range, say } from './kit.js';
-import { axisRole, brief, dimSize, rank, sheet, shown, wordsOf } from './trace.js';
+import { axisRole, brief, dimSize, isPair, rank, sheet, shown, wordsOf } from './trace.js';
 
 /** One row of a softmax, step by step. */
 export function softmax(values) {
@@ -57,7 +58,6 @@ function drawSoftmax(scene, step, i, part) {
   const [output] = step.outputs;
   const view = sheet(output, scene.at);
   const all = i === undefined;
-  const square = view.rowDim === view.colDim ? { col: { word: 'keys' } } : {};
   const [a, b] = flow(
     scene,
     [
@@ -65,14 +65,12 @@ function drawSoftmax(scene, step, i, part) {
         lit: { i },
         kind: (r) => (all || r === i ? '' : 'off'),
         pick,
-        ...square,
       }),
       { sign: say`→` },
       front(scene, output, {
         lit: { i },
         show: (r) => all || (r === i && part > 2),
         pick,
-        ...square,
       }),
     ],
     scene.top + 6,
@@ -85,6 +83,7 @@ function drawSoftmax(scene, step, i, part) {
   const rowOf = sheet(input, scene.at);
   const values = range(view.cols).map((j) => rowOf.value(i, j));
   const made = softmax(values);
+  const masked = (j) => values[j] === -Infinity;
   if (values.length > 12) return;
   const w = Math.min(scene.cellWidth, (scene.width - scene.left - 60) / values.length);
   const bottom = Math.max(a.bottom, b.bottom);
@@ -100,13 +99,16 @@ function drawSoftmax(scene, step, i, part) {
         label: `− max (${number(made.top)})`,
         values: made.shifted.map((v) => (part > 0 ? v : null)),
       },
-      { label: 'exp', values: made.powers.map((v) => (part > 1 ? v : null)) },
+      { label: 'exp', values: made.powers.map((v) => (part > 1 ? v : null)), masked },
       {
         label: `÷ sum (${part > 1 ? number(made.sum) : '…'})`,
         values: range(view.cols).map((j) => (part > 2 ? view.value(i, j) : null)),
         ruled: true,
+        masked,
       },
     ],
+    undefined,
+    isPair(scene.trace, view) && 'keys',
   );
 }
 
@@ -130,6 +132,7 @@ export function softmaxPhases(step, trace) {
     ];
   }
   const pick = (state) => clamp(state.i, 0, Math.max(0, sheet(output, state.at).rows - 1));
+  const row = partly(sheet(input, {}), (v) => v > -Infinity);
   const masked = input.values.includes(-Infinity);
   return [
     [
@@ -137,13 +140,14 @@ export function softmaxPhases(step, trace) {
       1,
     ],
     [
-      say`exp makes every number positive${masked ? ', and exp(−∞) is exactly 0: the hatched keys are out' : ''}.`,
+      say`exp turns every score into a number above 0${masked ? ', and −∞ into exactly 0: the hatched keys are out' : ''}.`,
       2,
     ],
     [say`Divided by their sum, the numbers of the row are weights: together exactly one bar of length 1.`, 3],
   ]
     .map(([words, part]) => ({
       picks: { i: sheet(output, {}).rows },
+      row,
       say: () => words,
       draw: (scene, state) => drawSoftmax(scene, step, pick(state), part),
     }))

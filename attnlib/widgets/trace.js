@@ -10,7 +10,8 @@ const WEIGHTS = ['softmax', 'attention_weights'];
 export const SHARES = ['view', 'same', 'in-place'];
 
 /** @typedef {{ name: string, shape: number[], dims: string[], strides: number[], offset: number, dtype: string,
- *              values: (number | boolean)[] | null, digits: number, storage: string, weights: boolean }} Tensor */
+ *              values: (number | boolean)[] | null, digits: number, storage: string, weights: boolean,
+ *              closed?: boolean[] | null }} Tensor */
 /** @typedef {{ index: number, file: string, line: number | null, code: string, variable: string, op: string, kind: string,
  *              note: string, module: string, params: object, inputs: Tensor[], outputs: Tensor[], steps: Step[] }} Step */
 /** @typedef {{ title: string, roles: Object<string, string>, sizes: Object<string, number>, words: string[] | null,
@@ -79,11 +80,15 @@ function place(step, latest) {
     const known = latest.get(input.name);
     input.storage = known ? known.storage : input.name;
     input.weights = Boolean(known && known.weights);
+    input.closed = known && known.closed;
   }
   const [base] = step.inputs;
   for (const output of step.outputs) {
     output.storage = base && SHARES.includes(step.kind) ? base.storage : `${output.name}#${step.index}`;
     output.weights = WEIGHTS.includes(step.op) || (step.op === 'dropout' && Boolean(base) && base.weights);
+    if (output.weights && base) {
+      output.closed = base.closed || (base.values && base.values.map((value) => value === -Infinity));
+    }
     latest.set(output.name, output);
   }
 }
@@ -98,7 +103,8 @@ function readStep(json, index, latest, depth = 0) {
     index,
     file: text(json.file),
     line: whole(json.line) ? json.line : null,
-    code: text(json.code),
+    // a row that is one part of its line shows that part
+    code: text((!json.variable && json.kind !== 'error' && json.expression) || json.code),
     op: text(json.op, 'step'),
     variable: text(json.variable),
     kind: text(json.kind, 'new'),
@@ -183,6 +189,10 @@ export function valueAt(tensor, index) {
     : null;
 }
 
+/** Whether a weight is 0 because its key was masked; undefined where it was not. */
+export const isClosed = (tensor, index) =>
+  (tensor.closed && valueAt({ ...tensor, values: tensor.closed }, index)) || undefined;
+
 /** Every index of a block of axes, last axis fastest. */
 export const indices = (sizes) =>
   sizes.reduce((all, size) => all.flatMap((index) => range(size).map((i) => [...index, i])), [[]]);
@@ -202,6 +212,10 @@ export function dimName(trace, label) {
     .split('*')
     .flatMap((name, n) => [...(n ? [{ text: '*', kind: '' }] : []), dim(name, roleOf(trace, name))]);
 }
+
+/** Whether a sheet sets queries against keys: S in both directions. */
+export const isPair = (trace, { rowDim, colDim }) =>
+  rowDim !== null && [rowDim, colDim].every((label) => roleOf(trace, label) === 'S');
 
 /** The role that colours an axis: its own, or that of the first factor which has one. */
 export const axisRole = (trace, label) =>

@@ -122,11 +122,17 @@ def test_inner_dims_that_differ_are_shown_and_nothing_comes_out(facts):
     assert "inner dims differ" in scene["caption"]
 
 
+def printed(value):
+    """Two decimals, one more for a number that is near 0 but is not 0."""
+    digits = 3 if 0 < abs(value) < 0.005 else 2
+    return f"{value:.{digits}f}".replace("-", "−")
+
+
 def test_a_weighted_sum_is_a_mix_of_rows(facts, head):
     trace, t = head
     scene = facts(trace, 11, 2)
     for k in range(3):
-        assert f"{t['weights'][0, 2, k]:.2f} of “{played.examples.TOKENS[k]}”" in scene["caption"]
+        assert f"{printed(t['weights'][0, 2, k])} of “{played.examples.TOKENS[k]}”" in scene["caption"]
     assert [c["index"][1] for c in cells(scene, "output") if c["text"]] == [2] * 4
 
 
@@ -234,6 +240,42 @@ def test_exactly_the_future_is_hatched(facts, head):
         assert hatched == {(0, 1), (0, 2), (1, 2)}, (step, name)
 
 
+@pytest.mark.parametrize("width", [822, 358])
+def test_where_s_meets_s_both_axes_say_which(facts, head, width):
+    for step, phase in ((6, 7), (7, 2), (8, 1), (9, 2), (10, 4), (11, 3)):
+        said = words(facts(head[0], step, phase, width=width))
+        assert said.count("S = 3") == 0, step
+        assert "S = 3 queries" in said, step
+        assert "S = 3 keys" in said, step
+    assert "Σ over S keys" in words(facts(head[0], 11, 3, width=width))
+
+
+def test_the_row_shown_first_has_closed_and_open_keys(facts, head):
+    for step, phase, key in ((8, 2, "row"), (10, 2, "row")):
+        scene = facts(head[0], step, phase, state={"i": None})
+        band = next(m for m in scene["marks"] if m["key"] == key)
+        row = [c for c in cells(scene) if abs(c["y"] - band["y"]) < 3 and c["index"]]
+        assert sum("masked" in c["kind"] for c in row) == 1, step
+
+
+def test_a_masked_weight_stays_hatched_and_is_exactly_0(facts, head):
+    for step, phase in ((10, 4), (11, 3)):
+        shut = [c for c in cells(facts(head[0], step, phase), "weights") if "masked" in c["kind"]]
+        assert {tuple(c["index"][-2:]) for c in shut} == {(0, 1), (0, 2), (1, 2)}
+        assert {c["text"] for c in shut} == {"0"}
+
+
+def test_a_part_of_a_line_shows_that_part(modules, head):
+    steps = [dict(step) for step in head[0]["steps"]]
+    steps[4] |= {"variable": None, "expression": "k.transpose(-2, -1)"}
+    steps[5] |= {"expression": "q @ k.transpose(-2, -1)"}
+    read = modules.evaluate(
+        "(json) => modules.trace.readTrace(json).steps.map((s) => s.code)",
+        head[0] | {"steps": steps},
+    )
+    assert read[4:6] == ["k.transpose(-2, -1)", "scores = q @ k.transpose(-2, -1)"]
+
+
 def facts_last(trace: dict, step: int) -> int:
     return {8: 1, 9: 2, 10: 4}[step]
 
@@ -257,11 +299,7 @@ def test_softmax_shifts_exponentiates_and_normalises(facts, head):
         table = {m["key"]: m["text"] for m in named(scene, "ledger.") if m["type"] == "cell"}
         for r, values in enumerate((row, shifted, powers, powers / powers.sum())):
             for k in range(3):
-                want = (
-                    f"{values[k]:.2f}".replace("-0.00", "0.00").replace("-", "−")
-                    if r < lines
-                    else ""
-                )
+                want = printed(values[k]) if r < lines else ""
                 assert table[f"ledger.{r}.{k}"] == want, (part, r, k)
 
 
