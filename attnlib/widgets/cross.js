@@ -54,11 +54,12 @@ function drawArcs(scene, product, a, b, d) {
   const fits = m === n;
   const roles = product.dims.map((label) => axisRole(scene.trace, label));
   const clear = 14;
+  const over = scene.narrow ? 28 : clear; // above the size of the left operand
   const coarse = a.block || b.block || Math.max(m, n) > 12;
   const spots = coarse ? [0.5 / 3, 0.5, 2.5 / 3] : null;
   range(coarse ? 3 : Math.max(m, n)).forEach((k) => {
     const x1 = a.x + (coarse ? spots[k] * m : k + 0.5) * a.w;
-    const y1 = a.y - clear;
+    const y1 = a.y - over;
     const x2 = b.x - clear;
     const y2 = b.y + (coarse ? spots[k] * n : k + 0.5) * b.h;
     const rx = x2 - x1;

@@ -1,7 +1,7 @@
 /* Memory: the strip of numbers that a tensor is read from, its strides as jumps, and who reads which part. */
 
 import { code, dim, range, say } from './kit.js';
-import { cellsOf } from './open.js';
+import { cellsOf, isOpen } from './open.js';
 import { originOf } from './origins.js';
 import {
   SHARES,
@@ -18,16 +18,20 @@ import {
 const STRIP = 64; // memory is drawn number by number up to so many numbers
 const ravel = (index, sizes) => index.reduce((sum, i, axis) => sum * sizes[axis] + i, 0);
 
+/** How many of n cells stand in a line of `most` at most: lines are as equal as can be. */
+function evenly(n, most) {
+  const even = range(most + 1).findLast((per) => per > most / 2 && n % per === 0);
+  return n <= most ? n : even || Math.ceil(n / Math.ceil(n / most));
+}
+
 /** The strip: addresses in order, each with its value. `order` lists the origin of every number, for a copy. */
 function drawStrip(scene, step, y, { order, on, label, heads }) {
   const [input] = step.inputs;
   const w0 = scene.width - 4;
   const known = new Map(indices(input.shape).map((index) => [address(input, index), index]));
-  const w = Math.max(
-    scene.narrow ? 29 : 34,
-    Math.min(scene.cellWidth, Math.floor(w0 / Math.min(order.length, 24))),
-  );
-  const per = Math.min(order.length, Math.max(1, Math.floor(w0 / w)));
+  const least = scene.narrow ? 29 : 34;
+  const per = evenly(order.length, Math.max(1, Math.floor(w0 / least)));
+  const w = Math.max(least, Math.min(scene.cellWidth, Math.floor(w0 / Math.min(per, 24))));
   const line = scene.line + 46;
   const x =
     per * w + scene.left < scene.width - 150 || (per === order.length && per * w + scene.left <= scene.width)
@@ -49,7 +53,7 @@ function drawStrip(scene, step, y, { order, on, label, heads }) {
       kind: on ? (on.includes(from) ? 'on' : 'off') : '',
       ref: index && { tensor: input, index },
     });
-    if (order.length <= 24 ? w >= 30 || n % 2 === 0 : n % 4 === 0) {
+    if (n % per === 0 || order.length <= 24 || n % 4 === 0) {
       scene.text(
         `memory.at${n}`,
         at.x + w / 2,
@@ -73,7 +77,7 @@ function drawHop(scene, key, strip, from, to, label, above, stride) {
   const tip = above ? '-5 -5m5 5l3 -7' : '-5 5m5 -5l3 7';
   scene.path(key, `M${x1} ${y}A${r} ${Math.min(r, 26)} 0 0 ${above ? 1 : 0} ${x2} ${y}l${tip}`, 'hop', role);
   if (stride !== undefined) {
-    scene.text(`${key}.stride`, x2 + 10, above ? a.y - 12 : y + 14, [dim(`step ${stride}`, role)], 'strong');
+    scene.text(`${key}.stride`, x2 + 10, above ? a.y - 12 : y + 14, [dim(`stride ${stride}`, role)], 'strong');
   }
 }
 
@@ -162,6 +166,13 @@ function drawStrides(scene, tensors, x, y, apart) {
   });
 }
 
+/** Only what lies in the sheets that are drawn is shown of a stack. */
+function inFront(tensor, scene) {
+  const kept = isOpen(scene.trace, tensor) ? 3 : 2;
+  const sheets = chosen(tensor, scene.at, kept).filter((_, axis) => tensor.shape[axis] > 1);
+  return sheets.length ? `, sheet ${sheets.join(', ')} in front` : '';
+}
+
 export function drawMemory(scene, step, stage, bottom, heads) {
   const { at } = scene;
   const [input] = step.inputs;
@@ -183,7 +194,7 @@ export function drawMemory(scene, step, stage, bottom, heads) {
         .map(origin)
     : range(high - low + 1).map((n) => low + n);
   const label = Object.assign(
-    say`memory of ${code(shown(moved ? output : input))}${moved ? ', a second storage' : ''}`,
+    say`memory of ${code(shown(moved ? output : input))}${moved ? ', a second storage' : inFront(input, scene)}`,
     { copy: moved },
   );
   const walk =

@@ -36,7 +36,7 @@ export class Scene {
     this.narrow = width < 480;
     this.wide = width >= 780;
     [this.cellWidth, this.cellHeight] = this.narrow ? [31, 28] : [44, 34];
-    [this.left, this.top, this.gap, this.rise] = this.narrow ? [28, 46, 23, 34] : [92, 62, 46, 48];
+    [this.left, this.top, this.gap, this.rise] = this.narrow ? [28, 46, 23, 46] : [92, 62, 46, 48];
     this.line = this.narrow ? 26 : 30;
   }
 
@@ -78,7 +78,7 @@ export class Scene {
     const own = cellKind(value, masked);
     const size = w >= 40 ? 12.5 : w >= 30 ? 11 : 10;
     const short =
-      w < 30 || (typeof value === 'number' && Math.abs(value) >= 100) ? Math.min(digits, 1) : digits;
+      w < 28 || (typeof value === 'number' && Math.abs(value) >= 100) ? Math.min(digits, 1) : digits;
     this.add('cell', key, {
       x,
       y,
@@ -265,7 +265,9 @@ export class Scene {
       whole: block || w < 8,
       parts: col.sum ? [] : says,
     });
-    if (col.sum && !this.narrow) this.text(`${id}.cols`, x - 14, y - 5, says, 'end strong');
+    if (!col.sum) return;
+    const at = this.narrow ? [Math.max(x + (cols * w) / 2, 36), y - 16] : [x - 14, y - 5];
+    this.text(`${id}.cols`, ...at, says, this.narrow ? 'middle strong' : 'end strong');
   }
 
   title(
@@ -279,7 +281,6 @@ export class Scene {
       : y - (view.colDim === null || col.under ? 12 : this.narrow ? 32 : 40);
     const notes = view.stack.map((axis) => dimSize(this.trace, axis.label, axis.size));
     const apart = col.sum && this.narrow;
-    if (apart) notes.unshift(dimSize(this.trace, view.colDim, view.cols));
     const after = notes.flatMap((note) => [...say`\u2002`, ...note]);
     this.text(
       `${id}.name`,

@@ -93,6 +93,9 @@ function place(step, latest) {
   }
 }
 
+/** Whether a row is one part of its line, so that no variable takes its result. */
+const isPart = ({ kind, variable }) => kind !== 'error' && !/^\w+(, \w+)*$/.test(variable || '');
+
 /** @returns {Step} */
 function readStep(json, index, latest, depth = 0) {
   if (!isRecord(json)) fail(`step ${index} is missing`);
@@ -103,8 +106,7 @@ function readStep(json, index, latest, depth = 0) {
     index,
     file: text(json.file),
     line: whole(json.line) ? json.line : null,
-    // a row that is one part of its line shows that part
-    code: text((!json.variable && json.kind !== 'error' && json.expression) || json.code),
+    code: text((isPart(json) && json.expression) || json.code),
     op: text(json.op, 'step'),
     variable: text(json.variable),
     kind: text(json.kind, 'new'),

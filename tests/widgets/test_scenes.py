@@ -181,7 +181,7 @@ def test_a_row_of_the_transposed_hops_by_its_stride(facts, head):
     ]
     assert lit == ["0", "4", "8"]
     assert "by 4" in scene["caption"]
-    assert "step 4" in words(scene)
+    assert "stride 4" in words(scene)
 
 
 def test_a_copy_moves_numbers_in_memory(facts):
@@ -265,9 +265,10 @@ def test_a_masked_weight_stays_hatched_and_is_exactly_0(facts, head):
         assert {c["text"] for c in shut} == {"0"}
 
 
-def test_a_part_of_a_line_shows_that_part(modules, head):
+@pytest.mark.parametrize("variable", [None, "k transposed"])
+def test_a_part_of_a_line_shows_that_part(modules, head, variable):
     steps = [dict(step) for step in head[0]["steps"]]
-    steps[4] |= {"variable": None, "expression": "k.transpose(-2, -1)"}
+    steps[4] |= {"variable": variable, "expression": "k.transpose(-2, -1)"}
     steps[5] |= {"expression": "q @ k.transpose(-2, -1)"}
     read = modules.evaluate(
         "(json) => modules.trace.readTrace(json).steps.map((s) => s.code)",
