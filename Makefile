@@ -53,6 +53,7 @@ test: environment
 
 bench: environment
 	@$(python) benchmarks/attention.py
+	@$(python) benchmarks/tracing.py
 
 clean:
 	rm -rf .venv _build .mypy_cache .pytest_cache .ruff_cache .hypothesis
