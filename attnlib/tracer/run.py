@@ -156,7 +156,8 @@ def _function(fn: Callable) -> Callable:
 def _title(fn: Callable) -> str:
     if isinstance(fn, nn.Module):
         return type(fn).__name__
-    return getattr(fn, "__qualname__", type(fn).__name__).split("<locals>.")[-1]
+    name = getattr(fn, "__qualname__", type(fn).__name__).split("<locals>.")[-1]
+    return name.rpartition(".")[2] if name.startswith("_") else name
 
 
 def _tensors(fn: Callable, args: tuple, words: Mapping[str, Any]) -> Iterator[tuple[str, Tensor]]:
