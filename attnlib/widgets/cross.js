@@ -74,19 +74,15 @@ function drawArcs(scene, product, a, b, d) {
       );
       return;
     }
-    const [hasA, hasB] = coarse ? [true, true] : [k < m, k < n];
-    if (hasA) {
-      scene.path(`half.a${k}`, `M${x1} ${y1}A${rx} ${ry} 0 0 1 ${on(hasB ? 0.72 : 0.5)}`, 'arc', roles[0]);
+    if (coarse || k < Math.min(m, n)) {
+      const [end, start] = coarse ? [0.72, 0.86] : [0.79, 0.79];
+      scene.path(`half.a${k}`, `M${x1} ${y1}A${rx} ${ry} 0 0 1 ${on(end)}`, 'arc', roles[0]);
+      scene.path(`half.b${k}`, `M${on(start)}A${rx} ${ry} 0 0 1 ${x2} ${y2}`, 'arc', roles[1]);
+      return;
     }
-    if (hasB) {
-      scene.path(`half.b${k}`, `M${on(hasA ? 0.86 : 1.1)}A${rx} ${ry} 0 0 1 ${x2} ${y2}`, 'arc', roles[1]);
-    }
-    if (hasA !== hasB) {
-      const [u, v] = on(hasA ? 0.5 : 1.1)
-        .split(' ')
-        .map(Number);
-      scene.path(`half.cross${k}`, `M${u - 5} ${v - 5}l10 10m0 -10l-10 10`, 'fault');
-    }
+    const [u, v] = k < m ? [x1, y1 - 20] : [x2 - 20, y2];
+    scene.path(`half.${k < m ? 'a' : 'b'}${k}`, `M${u} ${v}${k < m ? 'v' : 'h'}20`, 'arc', roles[k < m ? 0 : 1]);
+    scene.path(`half.cross${k}`, `M${u - 5} ${v - 5}l10 10m0 -10l-10 10`, 'fault');
   });
 }
 

@@ -41,6 +41,7 @@ export function flow(scene, items, top = scene.top + 20) {
       w: unit(w, item.view.cols),
       h: unit(h, item.view.rows),
       words: first,
+      room: item.view.cols * w + apart - 30,
       ...item,
     });
     places.push(place);

@@ -1,7 +1,7 @@
 /* From a row to what is played: every row has phases, a phase is one sentence and one scene, and both are pure functions
    of trace and state. Also what a single number says of itself. */
 
-import { number, range, say, code } from './kit.js';
+import { code, number, plain, range, say } from './kit.js';
 import { mapPhases } from './maps.js';
 import { productOf } from './cross.js';
 import { productPhases, productSum } from './products.js';
@@ -35,6 +35,13 @@ export function caption(trace, plan, state) {
   return phase.say(seenBy(phase, state), trace);
 }
 
+/** Where a mark ends on the right, near enough. */
+function endOf({ type, x, w = 0, n, step, upright, kind, parts }) {
+  if (type === 'axis') return x + (upright ? 26 : n * step);
+  if (type !== 'text') return x + w;
+  return /end/.test(kind) ? x : x + (plain(parts).length * 7) / (/middle/.test(kind) ? 2 : 1);
+}
+
 /** The marks of one phase, with the size they take. */
 export function sceneOf(trace, plan, state, width) {
   const phase = plan[state.step][state.phase];
@@ -49,7 +56,8 @@ export function sceneOf(trace, plan, state, width) {
       ),
     0,
   );
-  return { marks: scene.marks, width, height: Math.ceil(bottom), narrow: scene.narrow };
+  const right = Math.max(0, ...scene.marks.filter((mark) => mark.x !== undefined).map(endOf));
+  return { marks: scene.marks, width, height: Math.ceil(bottom), right, narrow: scene.narrow };
 }
 
 // ---------- places: phases counted through the whole trace

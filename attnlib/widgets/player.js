@@ -435,22 +435,30 @@ class Player {
     this.scene = sceneOf(this.trace, this.plan, this.state, width);
     this.part.drawing.patch(this.scene);
     this.part.drawing.point(this.cursor);
-    this.part.stage.style.minHeight = `${this.tallest(width)}px`;
+    this.settle(width);
   }
 
-  /** The stage is as high as its highest scene, so that the controls under it stay where they are. */
-  tallest(width) {
+  /** The stage is as high as its highest scene, so that the controls under it stay where they are; where there is room
+   * the scenes of a step stand in its middle. */
+  settle(width) {
     const steps = this.places.total <= 80 ? range(this.plan.length) : [this.state.step];
     const key = `${width}:${steps.length > 1 ? 'all' : this.state.step}`;
     if (!this.heights.has(key)) {
-      const heights = steps.flatMap((step) =>
-        range(this.plan[step].length).map(
-          (phase) => sceneOf(this.trace, this.plan, { ...this.state, step, phase }, width).height,
-        ),
-      );
-      this.heights.set(key, Math.max(...heights));
+      const boxOf = (step) => {
+        const scenes = range(this.plan[step].length).map((phase) =>
+          sceneOf(this.trace, this.plan, { ...this.state, step, phase }, width),
+        );
+        return ['right', 'height'].map((side) => Math.max(...scenes.map((scene) => scene[side])));
+      };
+      this.heights.set(key, new Map(steps.map((step) => [step, boxOf(step)])));
     }
-    return this.heights.get(key);
+    const boxes = this.heights.get(key);
+    const [right, height] = boxes.get(this.state.step);
+    const most = Math.max(...[...boxes.values()].map((box) => box[1]));
+    this.part.stage.style.minHeight = `${most}px`;
+    this.part.drawing.root.style.translate = this.scene.narrow
+      ? ''
+      : `${Math.max(0, (width - right - 20) >> 1)}px ${(most - height) >> 1}px`;
   }
 
   showPicks() {

@@ -3,7 +3,7 @@
    dimension; a sheet behind a grid is another index of a leading axis; a frame in ink is what is read now; a hatched
    cell is masked; arcs join the indices that are multiplied and summed away. */
 
-import { dim, number, range, say } from './kit.js';
+import { clamp, dim, number, plain, range, say } from './kit.js';
 import { axisRole, brief, dimSize, isClosed, isPair, shown, wordsOf } from './trace.js';
 
 const DIGITS = 26; // a narrower cell shows its colour only
@@ -274,7 +274,7 @@ export class Scene {
     id,
     view,
     { x, y, bottom, depth },
-    { name = shown(view.tensor), nameBelow = false, col = {}, kind = '' },
+    { name = shown(view.tensor), nameBelow = false, col = {}, kind = '', room = 400 },
   ) {
     const at = nameBelow
       ? bottom + (col.under ? 38 : 10) + depth + (depth ? 10 : 12)
@@ -282,11 +282,12 @@ export class Scene {
     const notes = view.stack.map((axis) => dimSize(this.trace, axis.label, axis.size));
     const apart = col.sum && this.narrow;
     const after = notes.flatMap((note) => [...say`\u2002`, ...note]);
+    const most = clamp(Math.floor((room - plain(after).length * 6.5) / 8), 6, 18);
     this.text(
       `${id}.name`,
       x,
       at,
-      [{ text: brief(name), kind: 'name' }, ...(apart ? [] : after)],
+      [{ text: brief(name, most), kind: 'name' }, ...(apart ? [] : after)],
       `strong ${kind}`,
     );
     if (apart) this.text(`${id}.stack`, x, at + 17, after.slice(1), 'strong');

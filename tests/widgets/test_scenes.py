@@ -119,6 +119,12 @@ def test_inner_dims_that_differ_are_shown_and_nothing_comes_out(facts):
     assert len(named(scene, "half.cross")) == 1, "one number of four finds no partner"
     assert {m["role"] for m in named(scene, "half.a")} == {"H"}
     assert {m["role"] for m in named(scene, "half.b")} == {"S"}
+    halves = {m["key"]: m["d"] for m in named(scene, "half.")}
+    for pair in range(3):
+        left, right = halves[f"half.a{pair}"], halves[f"half.b{pair}"]
+        assert left.rsplit(" ", 2)[1:] == right[1:].split("A")[0].split(" "), "pairs are whole"
+    (lone,) = (m["x"] + m["w"] / 2 for m in cells(scene, "q") if m["index"] == [0, 0, 3])
+    assert float(halves["half.cross3"][1:].split(" ")[0]) + 5 == lone
     assert "inner dims differ" in scene["caption"]
 
 
@@ -132,7 +138,8 @@ def test_a_weighted_sum_is_a_mix_of_rows(facts, head):
     trace, t = head
     scene = facts(trace, 11, 2)
     for k in range(3):
-        assert f"{printed(t['weights'][0, 2, k])} of “{played.examples.TOKENS[k]}”" in scene["caption"]
+        share = printed(t["weights"][0, 2, k])
+        assert f"{share} of “{played.examples.TOKENS[k]}”" in scene["caption"]
     assert [c["index"][1] for c in cells(scene, "output") if c["text"]] == [2] * 4
 
 
@@ -182,6 +189,25 @@ def test_a_row_of_the_transposed_hops_by_its_stride(facts, head):
     assert lit == ["0", "4", "8"]
     assert "by 4" in scene["caption"]
     assert "stride 4" in words(scene)
+
+
+def test_lines_of_memory_are_equally_long_and_say_which_sheet(facts, head):
+    scene = facts(head[0], 5, 1, width=250)
+    strip = [m for m in named(scene, "memory.") if m["type"] == "cell"]
+    lines = [sum(m["y"] == y for m in strip) for y in sorted({m["y"] for m in strip})]
+    assert lines == [6, 6]
+    assert len(named(scene, "memory.at")) == 12
+    assert "memory of k, sheet 0 in front" in words(scene)
+
+
+def test_a_long_name_ends_before_the_next_grid(facts, head):
+    steps = [dict(step) for step in head[0]["steps"]]
+    name = "powers.sum(dim=-1, keepdim=True)"
+    steps[6] |= {"inputs": [steps[6]["inputs"][0] | {"name": name}]}
+    scene = facts(head[0] | {"steps": steps}, 7, 2, width=358)
+    said = next(m["words"] for m in scene["marks"] if m["key"] == f"{name}.name")
+    assert said.startswith("powers") and "…" in said
+    assert len(said) < 24
 
 
 def test_a_copy_moves_numbers_in_memory(facts):
