@@ -294,13 +294,14 @@ def test_a_masked_weight_stays_hatched_and_is_exactly_0(facts, head):
 @pytest.mark.parametrize("variable", [None, "k transposed"])
 def test_a_part_of_a_line_shows_that_part(modules, head, variable):
     steps = [dict(step) for step in head[0]["steps"]]
-    steps[4] |= {"variable": variable, "expression": "k.transpose(-2, -1)"}
-    steps[5] |= {"expression": "q @ k.transpose(-2, -1)"}
+    line = "scores = q @ k.transpose(-2, -1)"
+    steps[4] |= {"variable": variable, "code": line, "expression": "k.transpose(-2, -1)"}
+    steps[5] |= {"code": line, "expression": "q @ k.transpose(-2, -1)"}
     read = modules.evaluate(
         "(json) => modules.trace.readTrace(json).steps.map((s) => s.code)",
         head[0] | {"steps": steps},
     )
-    assert read[4:6] == ["k.transpose(-2, -1)", "scores = q @ k.transpose(-2, -1)"]
+    assert read[4:6] == ["k.transpose(-2, -1)", line]
 
 
 def facts_last(trace: dict, step: int) -> int:
