@@ -63,7 +63,7 @@ export function neighbour(spots, from, key) {
 /** What a line of the trace is warned of, as sentences. */
 export const warningsAt = (trace, step) =>
   trace.warnings
-    .filter((warning) => warning.line === step.line && warning.line !== null && warning.code === step.code)
+    .filter((warning) => warning.line === step.line && warning.line !== null && step.code.includes(warning.code))
     .map((warning) => String(warning.message).slice(0, 400));
 
 // ---------- wiring

@@ -97,3 +97,19 @@ def test_one_player_shows_mismatch_swap_agreement_and_every_product(modules, fac
                 state = {"i": i, "j": j, "at": {"batch": b}}
                 want = f"[{i}, {j}] is {(q[b, i] * k[b, j]).sum():.2f}."
                 assert facts(data, 5, 5, state=state)["caption"].endswith(want)
+
+
+def test_a_line_that_only_fits_by_accident_is_warned_of_on_its_row(play):
+    def careless(q, k):
+        scores = q @ k
+        return scores.softmax(-1)
+
+    q, k = torch.randn(2, 3, 3), torch.randn(2, 3, 3)
+    trace = attnlib.trace(careless, q, k, dims={"q": "batch S H", "k": "batch S H"})
+    (warning,) = trace.warnings
+    page = play(trace.to_dict())
+    shown = []
+    for _ in trace.steps:
+        shown.append(page.locator(".warning").first.inner_text())
+        page.get_by_role("group", name="Figure").press("PageDown")
+    assert shown == ["", "", warning.message, ""]
