@@ -2,6 +2,7 @@
 
 import ast
 import sys
+from pathlib import Path
 
 import executing
 import torch
@@ -146,7 +147,7 @@ def test_no_absolute_path_anywhere():
     result = trace(scores_of, torch.ones(2, 3), torch.ones(2, 3))
     text = json.dumps(result.to_dict())
     assert result.steps[-1].file in ("tests/tracer/test_source.py", "test_source.py")
-    assert "/work" not in text and "/tmp" not in text and "/home" not in text
+    assert str(Path(__file__).resolve().parents[2]) not in text
 
 
 def test_a_notebook_cell_goes_by_its_number():
