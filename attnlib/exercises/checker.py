@@ -209,7 +209,7 @@ def _say(id_: str, function: Callable, more: str = "") -> Verdict:
     mistake = BY_ID[id_]
     line = line_of(function, mistake.words) if callable(function) else ""
     parts = [mistake.says, more, mistake.look, line]
-    return Verdict(False, id_, " ".join(part for part in parts if part))
+    return Verdict(False, id_, "\n".join(part for part in parts if part))
 
 
 def _show(id_: str, exercise: Exercise, runner: Runner, trial: Trial, more: str = "") -> Verdict:

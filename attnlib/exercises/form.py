@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import inspect
 import random
+import re
 import textwrap
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -12,6 +13,8 @@ from typing import Any
 
 import torch
 from torch import Tensor
+
+from .. import oracle
 
 Inputs = dict[str, Any]
 Sizes = dict[str, int]
@@ -49,6 +52,16 @@ class Exercise:
     def stub(self) -> str:
         """The solution without its body: what the learner's cell starts from."""
         return stub(self.solution)
+
+    @property
+    def loops(self) -> str:
+        """The spec as it is run, and the loops over lists behind it that are no exercise before."""
+        parts = [source(self.spec)]
+        for name in dict.fromkeys(re.findall(r"oracle\.(\w+)", parts[0])):
+            parts.append(_without_docstring(source(getattr(oracle, name))))
+        if any(re.search(r"(?<!def )\battention\(", part) for part in parts[1:]):
+            parts.append(_without_docstring(source(oracle.attention)))
+        return "\n\n".join(parts)
 
     def __repr__(self) -> str:
         return f"Exercise({self.id!r}, chapter {self.chapter}: {self.statement})"
@@ -91,6 +104,15 @@ def stub(solution: Callable) -> str:
 def source(function: Callable) -> str:
     """Return the text of a function, at the margin."""
     return textwrap.dedent(inspect.getsource(function)).rstrip()
+
+
+def _without_docstring(text: str) -> str:
+    """Leave out the docstring, which a reader of the loops has in front of the exercise."""
+    function = ast.parse(text).body[0]
+    assert isinstance(function, ast.FunctionDef)
+    lines = text.splitlines()
+    first = function.body[0]
+    return "\n".join(lines[: first.lineno - 1] + lines[first.end_lineno :])
 
 
 def draw(exercise: Exercise, kind: str, seed: int, largest: int = 7) -> Case:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch import Tensor
 
+from ..dims import role
 from .form import Inputs, Sizes
-
-MANY = 60  # numbers that are still printed in full
+from .grids import beside, grid, named, number
 
 
 @dataclass(frozen=True)
@@ -26,13 +27,29 @@ class Counterexample:
     where: tuple[tuple[int, ...], ...] = ()
 
     def __str__(self) -> str:
-        lines = [", ".join(f"{name} = {size}" for name, size in self.sizes.items())]
+        sizes = ", ".join(f"{name} = {size}" for name, size in self.sizes.items())
+        lines = [f"Seen with {sizes}:"]
         for name, value in self.inputs.items():
-            lines.append(f"{name}{_named(self.dims[name])} = {_text(value)}")
-        lines.append(f"yours  = {_text(self.yours)}")
-        lines.append(f"wanted{_named(self.dims[''])} = {_text(self.wanted)}")
-        lines += self._differences()
-        return "\n".join(lines)
+            lines += self._input(name, value)
+        return "\n".join([*lines, *self._results(), *self._differences()])
+
+    def _input(self, name: str, value: Any) -> list[str]:
+        """Of a large tensor the sequence of the batch in which the difference stands."""
+        if not isinstance(value, Tensor):
+            return [] if name in self.sizes else [f"{name} = {value}"]
+        dims = self.dims[name].removeprefix("lengths ")
+        of_batch = dims.startswith("batch ") and self.dims[""].startswith("batch ")
+        first = self.where[0][:1] if self.where and of_batch else ()
+        return [f"{name}{named(dims)}", *grid(value, dims, (), first)]
+
+    def _results(self) -> list[str]:
+        dims, yours = self.dims[""], self.yours
+        if isinstance(yours, Tensor) and yours.shape == self.wanted.shape:
+            return beside(yours, self.wanted, dims, self.where)
+        came = [] if isinstance(yours, str) else [f"yours = {repr(yours)[:200]}"]
+        if isinstance(yours, Tensor):
+            came = [f"yours {tuple(yours.shape)}", *grid(yours, "")]
+        return [*came, f"wanted{named(dims)}", *grid(self.wanted, dims)]
 
     def _differences(self) -> list[str]:
         """Name the places, and say what stands in the first one."""
@@ -40,18 +57,21 @@ class Counterexample:
         if not self.where:
             if isinstance(self.yours, Tensor) and self.yours.shape != self.wanted.shape:
                 came, due = tuple(self.yours.shape), tuple(self.wanted.shape)
-                return [f"shapes differ: yours {came}, wanted {_named(self.dims[''])} {due}"]
+                return [f"shapes differ: yours {came}, wanted{named(self.dims[''])} {due}"]
             return []
         first = self.where[0]
         place = ", ".join(f"{n} {i}" for n, i in zip(names, first, strict=False) if n != "1")
-        more = f", and at {len(self.where) - 1} more" if len(self.where) > 1 else ""
-        yours, wanted = _number(self.yours[first].item()), _number(self.wanted[first].item())
+        more = f"; {len(self.where)} of {self.wanted.numel()} differ, marked *"
+        yours, wanted = number(self.yours[first].item()), number(self.wanted[first].item())
         return [f"they differ at {place}: yours {yours}, wanted {wanted}{more}"]
 
 
 @dataclass(frozen=True, repr=False)
 class Verdict:
-    """Passed, or the id of the mistake with one sentence, a counterexample and what to look at."""
+    """Passed, or the id of the mistake with one sentence, a counterexample and what to look at.
+
+    The first line of the message says what it is, the others where to look.
+    """
 
     passed: bool
     diagnosis: str | None
@@ -63,26 +83,59 @@ class Verdict:
         return self.passed
 
     def __repr__(self) -> str:
-        head = f"✓ {self.message}" if self.passed else f"✗ {self.diagnosis}: {self.message}"
-        parts = [head]
+        first, *rest = self.message.split("\n")
+        parts = [" ".join(filter(None, [self._mark(), first])), *(f"  {line}" for line in rest)]
         if self.counterexample is not None:
-            parts.append("\n".join("    " + line for line in str(self.counterexample).split("\n")))
-        parts += [f"note: {note}" for note in self.notes]
+            parts += ["  " + line for line in str(self.counterexample).split("\n")]
+        parts += ["  Note: " + note.replace("\n", "\n  ") for note in self.notes]
         return "\n".join(parts)
 
     __str__ = __repr__
 
+    def _mark(self) -> str:
+        if self.passed:
+            return "✓"
+        return f"{'○' if self.diagnosis == 'not-written' else '✗'} {self.diagnosis}:"
+
     def _repr_html_(self) -> str:
-        state = "passed" if self.passed else "failed"
-        head = f"✓ {self.message}" if self.passed else self.message
-        name = "" if self.passed else f"<strong>✗ {html.escape(str(self.diagnosis))}</strong> "
-        parts = [f'<div class="attn-verdict attn-{state}"><p>{name}{html.escape(head)}</p>']
+        state = "passed" if self.passed else "open" if self._mark()[0] == "○" else "failed"
+        first, *rest = (html.escape(line) for line in self.message.split("\n"))
+        parts = [f"<p><strong>{html.escape(self._mark())}</strong> {first}</p>"]
+        parts += [f"<p>{_code_of(line)}</p>" for line in rest]
         if self.counterexample is not None:
-            parts.append(f"<pre>{html.escape(str(self.counterexample))}</pre>")
+            parts.append(f"<pre>{_marked(html.escape(str(self.counterexample)))}</pre>")
         if self.notes:
-            items = "".join(f"<li>{html.escape(note)}</li>" for note in self.notes)
-            parts.append(f"<ul>{items}</ul>")
-        return "".join(parts) + "</div>"
+            parts += [f"<p>Note: {_lines(note)}</p>" for note in self.notes]
+        style = f"border-left: 4px solid {_RIM[state]}; padding-left: 14px"
+        return f'<div class="attn-verdict attn-{state}" style="{style}">{"".join(parts)}</div>'
+
+
+# Each shows on white and on black; the sign in front says the same.
+_RIM = {"passed": "#2e8b57", "open": "#808080", "failed": "#c8553d"}
+
+
+def _lines(note: str) -> str:
+    return "<br>".join(html.escape(line) for line in note.split("\n"))
+
+
+def _code_of(line: str) -> str:
+    """Set the learner's own line in code letters."""
+    return re.sub(r"^(Look at line \d+: )(.*)$", r"\1<code>\2</code>", line)
+
+
+def _marked(text: str) -> str:
+    """Set what differs off by weight and line, and give each dim its colour where there is one."""
+    text = re.sub(r"(?<=\s)(\S+)\*", r"<b><u>\1</u></b>*", text)
+
+    def painted(shape: re.Match) -> str:
+        words = re.split(r"(\W+)", shape[0])
+        style = "font-weight: 700; color: var(--{}-ink, inherit)"
+        return "".join(
+            f'<span style="{style.format(role(word))}">{word}</span>' if role(word) else word
+            for word in words
+        )
+
+    return re.sub(r"(?<=\w )\([A-Za-z_][\w*, ]*\)(?=$| )", painted, text, flags=re.M)
 
 
 def differences(yours: Any, wanted: Tensor) -> tuple[tuple[int, ...], ...]:
@@ -106,27 +159,3 @@ def alike(a: Tensor, b: Tensor, rtol: float = 1e-3, atol: float = 1e-4) -> Tenso
     """
     a, b = (t.detach().cpu().double() if not t.is_complex() else t.detach().cpu() for t in (a, b))
     return torch.isclose(a, b, rtol=rtol, atol=atol, equal_nan=True)
-
-
-def _named(dims: str) -> str:
-    """Write the dims of an argument behind its name; nothing for a number."""
-    words = dims.removeprefix("bool ").split()
-    return f" ({', '.join(words)})" if words and words[0] not in {"size", "device"} else ""
-
-
-def _text(value: Any) -> str:
-    if not isinstance(value, Tensor):
-        return value if isinstance(value, str) else repr(value)[:200]
-    if value.numel() > MANY:
-        return f"{tuple(value.shape)} numbers"
-    return _nested(value.detach().cpu().tolist())
-
-
-def _nested(value: Any) -> str:
-    if isinstance(value, list):
-        return "[" + ", ".join(_nested(v) for v in value) + "]"
-    return _number(value)
-
-
-def _number(value: Any) -> str:
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
