@@ -1,10 +1,12 @@
 """What surrounds a page's text: contents, style, scripts, policy; nothing that it does not use."""
 
+import os
 import re
 import shutil
 from pathlib import Path
 
 import dimensions
+import repository
 from docutils import nodes
 
 from attnlib import widgets
@@ -37,8 +39,13 @@ def describe_page(app, pagename, templatename, context, doctree):
     context["has_player"] = PLAYER in body
     context["summary"] = first_sentence(doctree)
     context["contents"] = contents(context)
-    context["page_links"] = page_links(context)
+    context["page_links"] = page_links(app, pagename, context)
     context["body"] = dress(body)
+
+
+def find_repository(app, config):
+    """Ask once a build where this copy lives; the answer is nowhere else."""
+    config.book_repository = repository.find(os.environ, Path(app.srcdir))
 
 
 def first_sentence(doctree):
@@ -49,16 +56,22 @@ def first_sentence(doctree):
     return re.sub(r"\s+", " ", paragraph.astext())[:200] if paragraph else ""
 
 
-def page_links(context):
-    """Link the notebook itself, and a place to launch it once the repository's address is known."""
-    links = []
+def page_links(app, pagename, context):
+    """Link the notebook itself and, once the repository's address is known, where to open it."""
     source = context.get("sourcename", "")
+    if not source:
+        return []
+    links = []
+    file = Path(app.env.doc2path(pagename)).relative_to(app.srcdir).as_posix()
     if source.endswith(".ipynb"):
         url = context["pathto"](f"_sources/{source}", 1)
-        links.append({"text": "Notebook", "url": url, "download": True})
-    for group in context.get("header_buttons", ()):
-        if group.get("label") == "launch-buttons":
-            links += [{"text": f"Open in {b['text']}", "url": b["url"]} for b in group["buttons"]]
+        links.append({"text": "Download the notebook", "url": url, "download": True})
+    if app.config.book_repository:
+        home = app.config.book_repository
+        places = {"Edit this page": home.edit(file)}
+        if source.endswith(".ipynb"):
+            places = {"Open in Colab": home.colab(file), "Open on Binder": home.binder(file)} | places
+        links += [{"text": text, "url": url} for text, url in places.items() if url]
     return links
 
 
@@ -138,6 +151,8 @@ def write_assets(app, error):
 def setup(app):
     # Jupyter Book sets this name whether or not the extension that knows it is loaded.
     app.add_config_value("comments_config", {}, "")
+    app.add_config_value("book_repository", None, "html", [repository.Repository])
+    app.connect("config-inited", find_repository)
     app.connect("env-updated", drop_widget_state)
     app.connect("html-page-context", describe_page, priority=900)
     app.connect("build-finished", write_assets, priority=900)

@@ -129,3 +129,15 @@ def test_page_survives_refused_storage(browser, site):
     assert page.evaluate(THEME) == "light"
     context.close()
     assert errors == []
+
+
+@pytest.mark.parametrize("javascript", [True, False])
+def test_what_runs_a_page_opens_and_closes_by_keyboard(browser, site, javascript):
+    with opened(browser, (site / CHAPTER).as_uri(), width=390, javascript=javascript) as (page, _):
+        page.get_by_role("button", name="Run").focus()
+        press(page, "Enter")
+        notebook = page.get_by_role("link", name="Download the notebook")
+        assert notebook.is_visible()
+        assert notebook.get_attribute("href").endswith("/01-projections.ipynb")
+        press(page, "Escape")
+        assert not notebook.is_visible()
