@@ -94,9 +94,8 @@ def _asked(exercise: Exercise) -> str:
     """What is asked, what may be used, and the same in loops."""
     loops = _fold("The same in plain loops", _fence(exercise.loops))
     allowed = f"**Allowed:** {exercise.allowed[0].lower()}{exercise.allowed[1:]}"
-    return (
-        f"{_heading(exercise)}\n\n{exercise.statement} {_shapes(exercise)}\n\n{allowed}\n\n{loops}"
-    )
+    asked = f"{exercise.statement} You give back {_returned(exercise.returns)}."
+    return f"### Exercise: `{exercise.id}`\n\n{asked}\n\n{allowed}\n\n{loops}"
 
 
 def _returned(dims: str) -> str:
