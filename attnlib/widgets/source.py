@@ -1,8 +1,9 @@
 """The widgets' code as text: modules joined into one script, colours from the named dimensions."""
 
 import json
+import posixpath
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 from ..dims import DIMS
@@ -24,7 +25,7 @@ NEUTRAL = {
     "hatch": ("#a9a69f", "#5d626a"),
 }
 
-_IMPORT = re.compile(r"^import ([^;]+?) from '\./([\w.-]+)';\n", re.MULTILINE)
+_IMPORT = re.compile(r"^import ([^;]+?) from '(\.{1,2}/[\w./-]+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:default \{.*\};\n)?", re.MULTILINE)
 _NAMES = re.compile(r"^export (?:const|class|(?:async )?function) (\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?:/\*.*?\*/[ \t]*|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
@@ -38,37 +39,58 @@ def text_of(name: str) -> str:
 
 
 @cache
-def script(entry: str, last: str) -> str:
+def script(entry: str, last: str, present: tuple[str, ...] = ()) -> str:
     """Join a module and all it imports into one classic script that ends in `last`.
 
-    Each module keeps a scope of its own, `$name`. A page from a disk cannot load modules, and a
-    notebook has no place for files.
+    Each module keeps a scope of its own, `$name`, for labs `$labs_name`. A page from a disk cannot
+    load modules, and a notebook has no place for files. Modules that are `present` are taken from
+    the page's `attnlibModules`.
 
     Example:
         >>> script("kit.js", "window.kit = $kit;").splitlines()[1:3]
         ["'use strict';", 'const $kit = (() => {']
+        >>> script("drawing.js", "", ("kit.js",)).splitlines()[2]
+        'const $kit = window.attnlibModules.$kit;'
     """
     done: dict[str, str] = {}
 
     def visit(name: str) -> None:
+        if name in present:
+            done[name] = f"const {_scope(name)} = window.attnlibModules.{_scope(name)};\n"
+            return
         text = text_of(name)
-        for _, needed in _IMPORT.findall(text):
+        for _, path in _IMPORT.findall(text):
+            needed = _beside(name, path)
             if needed not in done and needed.endswith(".js"):
                 visit(needed)
         names = ", ".join(_NAMES.findall(text))
-        body = _EXPORT.sub("", _IMPORT.sub(_bind, text))
-        scope = f"${name.removesuffix('.js')}"
-        done[name] = f"const {scope} = (() => {{\n{body}return {{ {names} }};\n}})();\n"
+        body = _EXPORT.sub("", _IMPORT.sub(partial(_bind, name), text))
+        done[name] = f"const {_scope(name)} = (() => {{\n{body}return {{ {names} }};\n}})();\n"
 
     visit(entry)
     return f"(() => {{\n'use strict';\n{''.join(done.values())}{last}}})();\n"
 
 
-def _bind(match: re.Match) -> str:
-    names, source = match.groups()
+def handed_on(modules: tuple[str, ...]) -> str:
+    """Write the line with which a page's first script hands modules on to its later ones."""
+    return f"window.attnlibModules ??= {{ {', '.join(map(_scope, modules))} }};\n"
+
+
+def _scope(name: str) -> str:
+    return "$" + name.removesuffix(".js").replace("/", "_")
+
+
+def _beside(name: str, path: str) -> str:
+    """Resolve what `name` imports, as a path below this folder."""
+    return posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
+
+
+def _bind(importer: str, match: re.Match) -> str:
+    names, source = match[1], _beside(importer, match[2])
     if source.endswith(".css"):
-        return f"const {names} = {json.dumps(tokens_css(':host') + text_of(source))};\n"
-    return f"const {names.replace(' as ', ': ')} = ${source.removesuffix('.js')};\n"
+        tokens = tokens_css(":host") if source == "base.css" else ""
+        return f"const {names} = {json.dumps(tokens + text_of(source))};\n"
+    return f"const {names.replace(' as ', ': ')} = {_scope(source)};\n"
 
 
 def _flat(text: str) -> str:

@@ -118,7 +118,7 @@ def test_colours_come_from_the_named_dimensions():
 def test_every_colour_the_player_uses_is_defined():
     from attnlib.widgets.source import text_of
 
-    style = text_of("player.css")
+    style = text_of("base.css") + text_of("player.css")
     defined = set(re.findall(r"(--[\w-]+):", tokens_css() + style))
     assert set(re.findall(r"var\((--[\w-]+)\)", style + page_script())) <= defined | {"--fill"}
 
