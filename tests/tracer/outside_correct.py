@@ -1,6 +1,8 @@
 """Correct attention code in many people's styles: none of it deserves a warning.
 
-Written before the rules were read; first run: N of M
+Written before the rules were read; first run: 35 of 39 at all four sizes without a warning,
+without a mismatch, and checked at other sizes or unchecked for a good reason (37 of 39
+without a warning).
 """
 
 from __future__ import annotations
