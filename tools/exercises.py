@@ -3,9 +3,10 @@
     python tools/exercises.py write [FILES]     replace the made cells; then run the notebooks
     python tools/exercises.py check [FILES]     say where the cells are not what is made; exit 1
 
-A chapter holds its own exercises, `book/exercises.ipynb` all of them. Made cells carry the tag
-`exercise` and stand together: where they stood before, else in front of the closing bullets. What
-a reader gets: statement, loops, a stub with its check, hints one at a time, a solution.
+A chapter holds its own exercises, `book/exercises.ipynb` all of them, `book/mistakes.ipynb` every
+mistake with its example. Made cells carry the tag `exercise` and stand together: where they stood
+before, else in front of the closing part. What a reader of an exercise gets: statement, loops, a
+stub with its check, hints one at a time, a solution.
 """
 
 from __future__ import annotations
@@ -14,15 +15,38 @@ import argparse
 import json
 import re
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import notebooks
-from attnlib.exercises import Exercise, exercises, solution
+from attnlib.exercises import Exercise, exercises, mistakes, solution
 
 TAG = "exercise"
 LIST = "exercises"
-BEFORE = ("## What you can do now", "## Which mistake can arise where")
+CATALOGUE = "mistakes"
+BEFORE = ("## What you can do now", "## Which mistake can arise where", "## Who reports what")
+GROUPS = {
+    "Before any number is compared": (
+        *("not-written", "raises", "too-slow", "wrong-type", "wrong-shape", "wrong-dtype"),
+        *("writes-into-argument", "fixed-device"),
+    ),
+    "Weights and heads": (
+        *("weight-transposed", "projection-shared", "split-by-view", "split-wrong-order"),
+        *("kv-heads-tiled", "merge-by-view", "out-projection-missing"),
+    ),
+    "Scores and their scale": (
+        *("transpose-missing", "transpose-wrong-dims", "scale-missing", "scale-n-embd"),
+        *("scale-wrong-size", "scale-no-root", "scale-inverted", "scale-after-softmax"),
+    ),
+    "Masks": (
+        *("mask-inverted", "mask-off-by-one", "mask-after-softmax", "mask-ignored"),
+        *("mask-additive-01", "mask-fill-not-low-enough", "mask-wrong-axis", "causal-misaligned"),
+        "nan-row",
+    ),
+    "Softmax and values": ("softmax-wrong-dim", "softmax-twice", "dropout-active", "values-unused"),
+    "And else": ("batch-mixed", "value-mismatch"),
+}
 START = """## Exercises
 
 Write the body in place of the three dots, run the cell, and read what `check` says: passed, or
@@ -42,6 +66,8 @@ def own(path: Path) -> list[Exercise]:
 
 def made(path: Path) -> list[Cell]:
     """Every made cell of a notebook, in order."""
+    if path.stem == CATALOGUE:
+        return list(_catalogue())
     asked = own(path)
     if not asked:
         return []
@@ -88,6 +114,18 @@ def faults(path: Path) -> list[str]:
 # --- cells --------------------------------------------------------------------------------------
 
 _IMPORT = "from attnlib.exercises import check"
+
+
+def _catalogue() -> Iterator[Cell]:
+    """Each mistake under its id: what it says, an example, and who sees it."""
+    known = {mistake.id: mistake for mistake in mistakes()}
+    for group, ids in GROUPS.items():
+        yield _markdown(f"## {group}")
+        for id_ in ids:
+            mistake = known[id_]
+            name = mistake.exercise.replace("-", "_")
+            yield _markdown(f"### `{id_}`\n\n{mistake.says} {mistake.look}")
+            yield _code(f'{mistake.code}\n\nshow("{id_}", {name})')
 
 
 def _asked(exercise: Exercise) -> str:
@@ -164,7 +202,7 @@ def main() -> int:
     parser.add_argument("command", choices=["write", "check"])
     parser.add_argument("files", nargs="*", help="notebooks; all of the book's when none is named")
     given = parser.parse_args()
-    paths = [path for path in notebooks.notebooks(given.files) if own(path)]
+    paths = [path for path in notebooks.notebooks(given.files) if made(path)]
     if given.command == "write":
         for path in paths:
             write(path)

@@ -17,6 +17,7 @@ from .running import Homes, Outcome, Runner, TimeUp, can_time, restored, untouch
 from .verdict import Counterexample, Verdict, alike, differences
 
 KINDS = ((DISTINCT, 0), (DISTINCT, 1), (DISTINCT, 2), (ALONE, 0), (COLLIDING, 0), (COLLIDING, 1))
+READABLE = 60  # a case of so few short numbers is preferred to one that is a little smaller
 LOWEST_ALLOWED = 9.9e3  # a fill of -1e4 lies below a score of minus this
 
 
@@ -249,12 +250,15 @@ def _where(exercise: Exercise, runner: Runner, trial: Trial) -> tuple[str, ...]:
         raise
     except BaseException:
         return ()  # the error itself is told already
-    if found.error is None:
-        return ()
-    lines = takewhile(
-        lambda s: not s.strip().startswith(("try:", "torch:")), found.error.message.split("\n")
+    return (explained(found.error.message),) if found.error else ()
+
+
+def explained(message: str) -> str:
+    """Keep of a trace's error the line, the operands and the clash: the remedy is the reader's."""
+    remedy = ("try:", "torch:")
+    return "\n".join(
+        takewhile(lambda line: not line.strip().startswith(remedy), message.split("\n"))
     )
-    return ("\n".join(lines),)
 
 
 def _smaller(exercise: Exercise, runner: Runner, trial: Trial) -> Trial:
@@ -262,7 +266,7 @@ def _smaller(exercise: Exercise, runner: Runner, trial: Trial) -> Trial:
     kind = trial.case.kind if trial.case.kind == COLLIDING else DISTINCT
     cases = [draw(exercise, kind, seed, largest=_least(exercise)) for seed in range(6)]
     for case in sorted(cases, key=_bulk):
-        if _bulk(case) >= _bulk(trial.case) or runner.left < 1.0:
+        if _bulk(case) > max(_bulk(trial.case), READABLE) or runner.left < 1.0:
             break
         outcome = runner.call(case.inputs)
         if isinstance(outcome.error, TimeUp):

@@ -115,15 +115,31 @@ def _without_docstring(text: str) -> str:
     return "\n".join(lines[: first.lineno - 1] + lines[first.end_lineno :])
 
 
-def draw(exercise: Exercise, kind: str, seed: int, largest: int = 7) -> Case:
-    """Draw a case of one kind of sizes; the same seed gives the same case."""
+LARGEST = 7
+
+
+def draw(exercise: Exercise, kind: str, seed: int, largest: int = LARGEST) -> Case:
+    """Draw a case of one kind of sizes; the same seed gives the same case.
+
+    A case that is smaller than usual is drawn to be read: its numbers are short decimals.
+    """
     chance = random.Random(f"{exercise.id} {kind} {seed} {largest}")
     sizes = _sizes(exercise, kind, chance, largest)
     numbers = torch.Generator().manual_seed(chance.randrange(2**31))
     inputs = {name: _value(form, sizes, numbers) for name, form in exercise.dims.items()}
+    readable = largest < LARGEST
+    inputs = _rounded(inputs, 1) if readable else inputs
     if exercise.dress:
         exercise.dress(inputs, chance)
+        inputs = _rounded(inputs, 2) if readable else inputs
     return Case(kind, sizes, inputs, want(exercise, inputs))
+
+
+def _rounded(inputs: Inputs, digits: int) -> Inputs:
+    return {
+        k: v.round(decimals=digits) if isinstance(v, Tensor) and v.is_floating_point() else v
+        for k, v in inputs.items()
+    }
 
 
 def want(exercise: Exercise, inputs: Inputs) -> Tensor:

@@ -83,14 +83,16 @@ def named(dims: str) -> str:
     return f" ({', '.join(words)})" if words and words[0] not in {"size", "device"} else ""
 
 
-def number(value: Any) -> str:
-    """Write a number with four digits at most.
+def number(value: Any, digits: int = 3) -> str:
+    """Write a number with so many digits, from 1 on with one more.
 
     Example:
-        >>> number(0.123456), number(-1e30), number(True)
-        ('0.1235', '-1e+30', 'True')
+        >>> number(0.12345), number(1.2345), number(-1e30), number(True)
+        ('0.123', '1.234', '-1e+30', 'True')
     """
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value + 0.0:.{digits + (abs(value) >= 1)}g}"  # -0.0 + 0.0 is 0.0
 
 
 def _title(names: list[str], block: Place) -> str:

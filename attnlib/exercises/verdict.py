@@ -62,7 +62,9 @@ class Counterexample:
         first = self.where[0]
         place = ", ".join(f"{n} {i}" for n, i in zip(names, first, strict=False) if n != "1")
         more = f"; {len(self.where)} of {self.wanted.numel()} differ, marked *"
-        yours, wanted = number(self.yours[first].item()), number(self.wanted[first].item())
+        pair = self.yours[first].item(), self.wanted[first].item()
+        shown = [[number(value, digits) for value in pair] for digits in (3, 5, 8)]
+        yours, wanted = next((both for both in shown if both[0] != both[1]), shown[-1])
         return [f"they differ at {place}: yours {yours}, wanted {wanted}{more}"]
 
 

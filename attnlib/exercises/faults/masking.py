@@ -15,7 +15,7 @@ from .engine import LOW, Fault, Slot, Step, put
 def diagonal(s: SimpleNamespace, shift: int = 0) -> Tensor:
     """Who may attend to whom; shift moves the edge, 0 is right."""
     Sq, Sk = s.scores.shape[-2:]
-    return torch.ones(Sq, Sk, dtype=torch.bool).tril(Sk - Sq + shift)
+    return torch.ones(Sq, Sk, dtype=torch.bool, device=s.scores.device).tril(Sk - Sq + shift)
 
 
 def _right_may(s: SimpleNamespace) -> Tensor:
