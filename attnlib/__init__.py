@@ -16,7 +16,16 @@ from .stages import (
     weighted_sum,
 )
 from .tracer import Step, Trace, trace, tracing
-from .weights import from_torch, to_torch
+from .weights import (
+    Parity,
+    from_fused,
+    from_torch,
+    load_qkv,
+    parity,
+    stack,
+    to_torch,
+    unstack,
+)
 
 __all__ = [
     "Attended",
@@ -25,6 +34,7 @@ __all__ = [
     "DtypeError",
     "MaskError",
     "MultiHeadAttention",
+    "Parity",
     "SelfAttention",
     "ShapeError",
     "SingleHeadAttention",
@@ -37,14 +47,19 @@ __all__ = [
     "causal_mask",
     "dims",
     "examples",
+    "from_fused",
     "from_torch",
+    "load_qkv",
     "mask_scores",
     "merge_heads",
+    "parity",
     "project",
     "scale_scores",
     "split_heads",
+    "stack",
     "to_torch",
     "trace",
     "tracing",
+    "unstack",
     "weighted_sum",
 ]

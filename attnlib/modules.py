@@ -197,7 +197,7 @@ class MultiHeadAttention(nn.Module):
         self.query = nn.Linear(n_embd, n_heads * head_size, bias=bias)
         self.key = nn.Linear(n_embd, n_heads * head_size, bias=bias)
         self.value = nn.Linear(n_embd, n_heads * head_size, bias=bias)
-        self.out = nn.Linear(n_heads * head_size, n_embd, bias=bias)
+        self.out: nn.Module = nn.Linear(n_heads * head_size, n_embd, bias=bias)
 
     def forward(
         self,

@@ -1,10 +1,10 @@
-"""Weights carried in from other layouts of the same layer, and out to them."""
+"""Weights carried in from `nn.MultiheadAttention`, and out to it."""
 
 import torch
 from torch import nn
 
-from .errors import DtypeError, ShapeError
-from .modules import MultiHeadAttention
+from ..errors import DtypeError, ShapeError
+from ..modules import MultiHeadAttention
 
 
 def from_torch(layer: nn.MultiheadAttention) -> MultiHeadAttention:
@@ -91,8 +91,10 @@ def _pairs(
     """Pair each weight and bias of ours with the place that holds it in theirs."""
     projections = (ours.query, ours.key, ours.value)
     pairs = list(zip((p.weight for p in projections), theirs.in_proj_weight.chunk(3), strict=True))
-    pairs.append((ours.out.weight, theirs.out_proj.weight))
+    out = ours.out
+    assert isinstance(out, nn.Linear)
+    pairs.append((out.weight, theirs.out_proj.weight))
     if theirs.in_proj_bias is not None:
         pairs += zip((p.bias for p in projections), theirs.in_proj_bias.chunk(3), strict=True)
-        pairs.append((ours.out.bias, theirs.out_proj.bias))
+        pairs.append((out.bias, theirs.out_proj.bias))
     return pairs
