@@ -101,6 +101,7 @@ def _roots(source: Callable | types.FrameType) -> Iterator[tuple[str, nn.Module]
     if isinstance(source, nn.Module):
         yield "", source
         return
+    code: types.CodeType | None
     if isinstance(source, types.FrameType):
         code, spaces = source.f_code, (source.f_locals, source.f_globals)
     else:

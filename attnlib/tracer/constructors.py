@@ -27,7 +27,7 @@ _FACTORIES = {"ones", "zeros", "randn", "rand", "empty", "full"}
 class Constructor:
     """One ``__init__``: the layers it builds, other names of its attributes, its equations."""
 
-    layers: dict[str, tuple[tuple[ast.expr, ...], ...]] = field(default_factory=dict)
+    layers: dict[str, tuple[ast.expr, ...]] = field(default_factory=dict)
     aliases: dict[str, str] = field(default_factory=dict)  # attribute -> the argument it keeps
     equations: list[tuple[str, str, str]] = field(default_factory=list)  # whole, divisor, quotient
 
@@ -67,7 +67,7 @@ def _read(function: ast.FunctionDef) -> Constructor:
         elif isinstance(node, ast.Call) and _last(node.func) == "register_buffer":
             name = node.args[0] if node.args else None
             if isinstance(name, ast.Constant) and len(node.args) > 1:
-                _factory(result, name.value, node.args[1])
+                _factory(result, str(name.value), node.args[1])
     return result
 
 
@@ -188,8 +188,8 @@ class Named:
         """Tell the symbols what the constructors compute, where the numbers bear it out."""
         for constructor, _ in self._read:
             for names in constructor.equations:
-                sizes = [self.sizes.get(self._canonical(name)) for name in names]
-                if None not in sizes and sizes[0] == sizes[1] * sizes[2]:
+                sizes = [self.sizes.get(self._canonical(name), 0) for name in names]
+                if sizes[0] and sizes[0] == sizes[1] * sizes[2]:
                     whole, divisor, rest = map(self.label, names, sizes)
                     self._symbols.define(whole, (divisor, rest))
 

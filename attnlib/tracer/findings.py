@@ -43,8 +43,8 @@ class Findings:
         if a.strong and b.strong and self._apart(a, b):
             self._collide(a, b, call, site, _WHAT.get(call.op, "lines up"))
             return
-        if a.strong and b.strong and max(min(a.names)[0], min(b.names)[0]) <= CODE:
-            self.aliases.setdefault(call, (a.name, b.name))
+        if a.names and b.names and max(min(a.names)[0], min(b.names)[0]) <= CODE:
+            self.aliases.setdefault(call, (min(a.names)[2], min(b.names)[2]))
         self.symbols.unite(a, b)
 
     def glued(self, asked: Label, made_of: Label, call: Call, site: Site) -> None:

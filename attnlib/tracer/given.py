@@ -72,7 +72,7 @@ def parse(dims: str | Mapping[str, str] | None, first: str | None) -> dict[str, 
     }
 
 
-def annotations(fn: Callable) -> dict[str, Given]:
+def annotated(fn: Callable) -> dict[str, Given]:
     """Read the dims that a function's annotations state (jaxtyping's ``Float[Tensor, "S H"]``)."""
     found = {}
     for argument, hint in getattr(fn, "__annotations__", {}).items():

@@ -77,7 +77,7 @@ class Dim(int):
 def _computed(sign: str, left, right, result):
     if not isinstance(result, int) or not isinstance(left, int) or not isinstance(right, int):
         return result
-    owner = (left if isinstance(left, Dim) else right).label.owner
+    owner = next(side for side in (left, right) if isinstance(side, Dim)).label.owner
     label = Label(int(result), owner=owner)
     label.formula = (sign, _label_of(left, owner), _label_of(right, owner))
     return Dim(result, label)

@@ -4,11 +4,29 @@ from __future__ import annotations
 
 import ast
 
+from ..dims import role
+from .given import book_name
+from .labels import BOOK, CODE, WRITTEN, Label
+from .notes import Chain
 from .source import Site, site_of
+from .symbols import Symbols
+
+_LANDED: dict[tuple, tuple[Chain, tuple[str, ...]]] = {}  # the chain keeps its codes' ids taken
+_MANY = 20_000
 
 
-def landing(chain) -> tuple[str, ...]:
-    """Follow a value from where it is made to the variables it lands in."""
+def landed(chain: Chain) -> tuple[str, ...]:
+    """Follow a value from where it is made to the variables it lands in; once for each place."""
+    key = tuple([(id(code), instruction) for code, instruction in chain])
+    found = _LANDED.get(key)
+    if found is None:
+        if len(_LANDED) > _MANY:
+            _LANDED.clear()
+        found = _LANDED[key] = (chain, _landing(chain))
+    return found[1]
+
+
+def _landing(chain: Chain) -> tuple[str, ...]:
     place = of = None
     for depth, (code, instruction) in enumerate(chain):
         site = site_of(code, instruction)
@@ -26,16 +44,35 @@ def landing(chain) -> tuple[str, ...]:
     return ("output",) if place is not None and of == 1 else ()
 
 
+def name_shape(symbols: Symbols, labels: list[Label], axis: int | None, site: Site) -> None:
+    """Give the axes of a tensor the names that its shape is unpacked into."""
+    for place, name in shape_names(site, len(labels), axis):
+        if not site.ours:
+            symbols.name(labels[place], name, CODE)
+        elif role(name) is not None:
+            symbols.name(labels[place], book_name(name), BOOK)
+
+
+def name_size(symbols: Symbols, name: str, size: int, site: Site) -> Label:
+    """Return the label of a plain number that the code calls ``name``."""
+    if site.ours:
+        if role(name) is None:
+            return symbols.fresh(size, literal=True)
+        return symbols.named(book_name(name), size, BOOK, site.path)
+    return symbols.given(name, size) or symbols.named(name, size, WRITTEN, site.path)
+
+
 def shape_names(site: Site, ndim: int, axis: int | None) -> list[tuple[int, str]]:
     """Read which names a shape is unpacked into: pairs (axis, name)."""
     node, parents = site.node, site.parents
     if node is None:
         return []
-    axes: list[int] | int = list(range(ndim)) if axis is None else axis % ndim
+    every = list(range(ndim))
+    axes: list[int] | int = every if axis is None else axis % ndim
     parent = parents.get(node)
     if axis is None and isinstance(parent, ast.Subscript) and parent.value is node:
         try:
-            axes = axes[_constant(parent.slice)]
+            axes = every[_constant(parent.slice)]
         except (IndexError, TypeError, ValueError):
             return []
         node, parent = parent, parents.get(parent)

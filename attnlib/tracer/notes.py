@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import types
+from typing import Any
+
+from torch import nn
+
 from .labels import Label
+
+Chain = tuple[tuple[types.CodeType, int], ...]  # (code, instruction), from the operation outwards
 
 
 class Identity:
@@ -23,6 +30,15 @@ class State:
     __slots__ = (
         "device", "dtype", "identity", "offset", "shape", "storage", "strides", "values", "version",
     )  # fmt: skip
+    device: str
+    dtype: str
+    identity: Identity
+    offset: int
+    shape: tuple[int, ...]
+    storage: int | None
+    strides: tuple[int, ...]
+    values: Any
+    version: int
 
     def __repr__(self) -> str:
         return f"State{self.shape}"
@@ -33,7 +49,9 @@ class StageCall:
 
     __slots__ = ("arguments", "chain", "module", "name")
 
-    def __init__(self, name, arguments, chain, module) -> None:
+    def __init__(
+        self, name: str, arguments: dict[str, Any], chain: Chain, module: nn.Module | None
+    ) -> None:
         self.name, self.arguments, self.chain, self.module = name, arguments, chain, module
 
 
@@ -41,21 +59,23 @@ class Call:
     """One operation as it happened."""
 
     __slots__ = (
-        "args",
-        "chain",
-        "direct",
-        "error",
-        "hidden",
-        "inputs",
-        "kind",
-        "kwargs",
-        "module",
-        "name",
-        "number",
-        "op",
-        "out",
-        "stages",
+        "args", "chain", "direct", "error", "hidden", "inputs", "kind", "kwargs", "module", "name",
+        "number", "op", "out", "stages",
     )  # fmt: skip
+    args: tuple
+    chain: Chain
+    direct: bool  # written by the reader, not done inside a library call
+    error: BaseException | None
+    hidden: bool
+    inputs: list[State]
+    kind: str
+    kwargs: dict[str, Any]
+    module: nn.Module | None
+    name: str  # torch's
+    number: int  # of the library call it is a part of
+    op: str  # the teaching name
+    out: Any  # a state, or a tuple of them
+    stages: tuple[StageCall, ...]
 
 
 class ShapeRead:
@@ -63,5 +83,9 @@ class ShapeRead:
 
     __slots__ = ("axis", "chain", "state")
 
-    def __init__(self, state, axis, chain) -> None:
+    def __init__(self, state: State, axis: int | None, chain: Chain) -> None:
         self.state, self.axis, self.chain = state, axis, chain
+
+
+def is_state(value: Any) -> bool:
+    return isinstance(value, State)

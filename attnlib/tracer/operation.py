@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 import ast
-from typing import TYPE_CHECKING
+from typing import Any
 
 from . import operations
+from .findings import Findings
 from .labels import Dim, Label
-from .naming import plain_name
-from .notes import Call, State
+from .naming import name_size, plain_name
+from .notes import Call, State, is_state
 from .rows import Step
 from .source import Site, operands
-
-if TYPE_CHECKING:
-    from .builder import Builder
+from .tensors import Tensors
 
 
 class Operation:
     """One operation as a rule sees it: arguments by name, labels, and what sizes were called."""
 
-    def __init__(self, builder: Builder, call: Call, site: Site) -> None:
-        self._builder, self._call, self._site = builder, call, site
+    def __init__(self, call: Call, site: Site, tensors: Tensors, findings: Findings) -> None:
+        self._call, self._site = call, site
+        self._tensors, self._findings = tensors, findings
         self.name, self.module = call.op, call.module
-        self.symbols = builder.symbols
+        self.symbols = tensors.symbols
         bound = operations.Bound(call.op, call.args, call.kwargs, is_state)
         self.bound = bound
         self.inputs: list[State] = bound.inputs
@@ -34,16 +34,16 @@ class Operation:
         return self.outputs[0].shape
 
     def labels(self, state: State) -> list[Label]:
-        return list(self._builder.labels(state))
+        return list(self._tensors.labels(state))
 
     def join(self, a: Label, b: Label) -> None:
-        self._builder.findings.join(a, b, self._call, self._site)
+        self._findings.join(a, b, self._call, self._site)
 
     def glued(self, asked: Label, made_of: Label) -> None:
-        self._builder.findings.glued(asked, made_of, self._call, self._site)
+        self._findings.glued(asked, made_of, self._call, self._site)
 
     def stand(self, labels: list[Label]) -> None:
-        self._builder.findings.stand(labels)
+        self._findings.stand(labels)
 
     def fresh(self, size: int) -> Label:
         return self.symbols.fresh(size, literal=size == 1)
@@ -63,12 +63,12 @@ class Operation:
             written = written.upper
         name = plain_name(written)
         if name is not None and number > 0:
-            return self._builder.size_name(name, int(number), self._site)
+            return name_size(self.symbols, name, int(number), self._site)
         return self.literal(int(number))
 
     def _written(self, argument: str, place: int) -> ast.expr | None:
         """Find the expression that an argument's element is written as."""
-        words = operations.SIGNATURES.get(self.name, [])
+        words: list[str] = operations.SIGNATURES.get(self.name, [])
         given = operands(self._site)
         many = f"*{argument}" in words
         position = words.index(f"*{argument}" if many else argument) if words else 0
@@ -92,13 +92,9 @@ class Operation:
 
     # -- when it failed ---------------------------------------------------------------------
 
-    @property
-    def strict(self) -> bool:
-        return self._builder.strict
-
     def made(self, which: int) -> Step | None:
         """Return the row that made an input, if there is one."""
-        return self._builder.maker(self.inputs[which])
+        return self._tensors.maker(self.inputs[which])
 
     def size_words(self, argument: str, sizes: list[int]) -> list[str]:
         """Write sizes as the code calls them: ``heads=4``, or the number."""
@@ -116,20 +112,19 @@ class Operation:
             return None
         return ", ".join(ast.unparse(argument) for argument in node.args[1 - self._receiver() :])
 
-    def run(self, tensors: list) -> object:
-        """Run the operation again on other tensors."""
+    def arguments(self, tensors: list) -> tuple[tuple, dict[str, Any]]:
+        """Return what the operation was called with, other tensors in place of its own."""
         given = iter(tensors)
 
-        def thaw(value):
+        def thaw(value: Any) -> Any:
             if isinstance(value, State):
                 return next(given)
             if isinstance(value, tuple):
                 return tuple(thaw(item) for item in value)
             return value
 
-        function = self._builder.recorder.failed[2]
         args = tuple(thaw(value) for value in self._call.args)
-        return function(*args, **{name: thaw(value) for name, value in self._call.kwargs.items()})
+        return args, {name: thaw(value) for name, value in self._call.kwargs.items()}
 
     def operand(self, which: int) -> str | None:
         """Return the expression that an input tensor is written as, where it is written."""
@@ -152,15 +147,11 @@ class Operation:
 
     def _operand(self, node: ast.AST, which: int) -> str | None:
         argument, place = self.bound.places[which]
-        method = isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)
-        if method and which == 0 and self._receiver():
-            return ast.unparse(node.func.value)
+        function = node.func if isinstance(node, ast.Call) else None
+        if isinstance(function, ast.Attribute) and which == 0 and self._receiver():
+            return ast.unparse(function.value)
         written = self._written(argument, place)
         return ast.unparse(written) if written is not None else None
-
-
-def is_state(value) -> bool:
-    return isinstance(value, State)
 
 
 def _with_axes(call: Call, bound: operations.Bound, inputs: list[State]) -> dict:

@@ -25,7 +25,7 @@ ALIASES = {
 INDEXING = {"__getitem__": "getitem", "__setitem__": "setitem"}
 PROPERTIES = {"T", "mT", "H", "mH", "real", "imag", "data", "grad"}  # the ones that give a tensor
 
-SIGNATURES = {
+_SIGNATURES = {
     "transpose": "input dim0 dim1", "permute": "input *dims", "movedim": "input source destination",
     "view": "input *shape", "reshape": "input *shape", "expand": "input *shape",
     "repeat": "input *repeats", "tile": "input *repeats", "unflatten": "input dim sizes",
@@ -62,7 +62,7 @@ SIGNATURES = {
     "minimum": "input other", "addmm": "input mat1 mat2", "baddbmm": "input batch1 batch2",
     "multi_head_attention_forward": "query key value",
 }  # fmt: skip
-SIGNATURES = {name: words.split() for name, words in SIGNATURES.items()}
+SIGNATURES = {name: words.split() for name, words in _SIGNATURES.items()}
 _AXES = {"dim", "dim0", "dim1", "dim2", "dims", "start_dim", "end_dim", "source", "destination"}
 
 

@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import copy
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 
-if TYPE_CHECKING:
-    from .report import Trace
-    from .rows import Step
+from .rows import Record, Step
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """What it takes to run once more: the function, its arguments, and how to trace them."""
+
+    fn: Callable
+    args: tuple
+    kwargs: dict[str, Any]
+    again: Callable
 
 
 @dataclass(frozen=True)
@@ -52,7 +60,7 @@ class Check:
         return "\n".join([f"checked at {at}: {len(lines)} rows differ", *lines])
 
 
-def recheck(trace: Trace, run: tuple | None, sizes: dict[str, int]) -> Check:
+def recheck(trace: Record, run: Rerun | None, sizes: dict[str, int]) -> Check:
     """Run the traced function on the meta device with the dims in ``sizes`` changed."""
     changed = tuple(sizes.items())
     for name, size in sizes.items():
@@ -71,8 +79,8 @@ def recheck(trace: Trace, run: tuple | None, sizes: dict[str, int]) -> Check:
     try:
         again = _again(trace, run, new)
     except Exception as error:
-        reason = str(error).strip().splitlines()
-        text = f"{type(error).__name__}: {reason[0] if reason else ''}".rstrip(": ")
+        said = str(error).strip().splitlines()
+        text = f"{type(error).__name__}: {said[0] if said else ''}".rstrip(": ")
         return Check((), True, f"at these sizes on the meta device it raises {text}", changed)
     before, after = list(_flat(trace.steps)), list(_flat(again))
     if [step.op for step in before] != [step.op for step in after]:
@@ -81,10 +89,7 @@ def recheck(trace: Trace, run: tuple | None, sizes: dict[str, int]) -> Check:
     return Check(tuple(_mismatches(before, after, new, _inputs(trace))), sizes=changed)
 
 
-def _again(trace: Trace, run: tuple, new: dict[str, int]) -> list[Step]:
-    from .run import trace as trace_again
-
-    fn, args, kwargs, deep = run
+def _again(trace: Record, run: Rerun, new: dict[str, int]) -> list[Step]:
     inputs = {step.variable: step.output for step in trace.steps if step.kind == "input"}
     infos = iter(inputs.values())
 
@@ -99,13 +104,13 @@ def _again(trace: Trace, run: tuple, new: dict[str, int]) -> list[Step]:
             return {key: at_new_sizes(item) for key, item in value.items()}
         return value
 
-    fn = _without_numbers(fn)
-    args, kwargs = at_new_sizes(tuple(args)), at_new_sizes(dict(kwargs))
+    fn = _without_numbers(run.fn)
+    args, kwargs = at_new_sizes(tuple(run.args)), at_new_sizes(dict(run.kwargs))
     with torch.random.fork_rng(devices=[]):
-        return trace_again(fn, *args, kwargs=kwargs, tiny=0, deep=deep).steps
+        return run.again(fn, *args, kwargs=kwargs).steps
 
 
-def _inputs(trace: Trace) -> set[str]:
+def _inputs(trace: Record) -> set[str]:
     """Return the named dims of the tensors that went in."""
     return {
         dim for step in trace.steps if step.kind == "input" for dim in step.output.dims
@@ -163,10 +168,12 @@ def _size(dim: str, size: int, new: dict[str, int]) -> int:
     result = 1
     for part in dim.split("*"):
         whole, _, below = part.partition("//")
-        sizes = [int(word) if word.isdigit() else new.get(word) for word in (whole, below or "1")]
-        if None in sizes or not sizes[1] or sizes[0] % sizes[1]:
+        above, under = (
+            int(word) if word.isdigit() else new.get(word) for word in (whole, below or "1")
+        )
+        if above is None or not under or above % under:
             return size
-        result *= sizes[0] // sizes[1]
+        result *= above // under
     return result
 
 

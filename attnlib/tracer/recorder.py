@@ -136,8 +136,9 @@ class Recorder(TorchFunctionMode):
         state = self.state(args[0])
         labels = self.labels(state)
         axis = None
+        result: Dim | torch.Size
         if isinstance(out, int):
-            axis = args[1] if len(args) > 1 else kwargs.get("dim")
+            axis = args[1] if len(args) > 1 else kwargs["dim"]
             result = Dim(out, labels[axis])
         else:
             result = torch.Size([Dim(size, label) for size, label in zip(out, labels, strict=True)])

@@ -8,16 +8,21 @@ in.
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar
 
+FORMAT, VERSION = "attnlib-trace", 1
 KINDS = ("input", "new", "view", "copy", "in-place", "same", "error")
 DIGITS = 6  # significant digits of a stored value
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class TensorInfo:
     """One tensor as a row saw it: ``dims`` names its axes, ``values`` are there when it is tiny."""
+
+    FIELDS: ClassVar = (
+        "name", "shape", "dims", "strides", "offset", "dtype", "device", "values",
+    )  # fmt: skip
 
     name: str
     shape: tuple[int, ...]
@@ -26,7 +31,20 @@ class TensorInfo:
     offset: int
     dtype: str
     device: str
-    values: Any = None
+    held: Any = field(default=None, repr=False)  # as torch gave them, until someone looks
+    rounded: bool = field(default=False, repr=False)
+
+    @property
+    def values(self) -> Any:
+        """The numbers as nested lists of 6 digits: most are never looked at, so it waits."""
+        if not self.rounded:
+            self.held, self.rounded = plain(self.held), True
+        return self.held
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, TensorInfo):
+            return NotImplemented
+        return all(getattr(self, name) == getattr(other, name) for name in self.FIELDS)
 
     def in_names(self) -> str:
         """Write the shape in names: ``(batch, S, H)``."""
@@ -90,6 +108,23 @@ class Failure:
     suggestion: str | None = None
 
 
+@dataclass
+class Record:
+    """All that a trace says, as data."""
+
+    title: str = ""
+    torch: str = ""
+    roles: dict[str, str | None] = field(default_factory=dict)
+    sizes: dict[str, int] = field(default_factory=dict)
+    tokens: list[str] | None = None
+    dropped: int = 0
+    steps: list[Step] = field(default_factory=list)
+    warnings: list[Warning] = field(default_factory=list)
+    error: Failure | None = None
+    # what the last check said; the table shows it
+    _checked: Any = field(default=None, compare=False, repr=False)
+
+
 def plain(value: Any) -> Any:
     """Turn a nested list of tensor values into JSON: 6 digits, and words for what JSON lacks."""
     if isinstance(value, list):
@@ -100,17 +135,17 @@ def plain(value: Any) -> Any:
         if math.isfinite(value):
             return float(f"{value:.{DIGITS}g}")
         return "nan" if math.isnan(value) else "inf" if value > 0 else "-inf"
-    return value if isinstance(value, bool | int) else str(value)
+    return value if value is None or isinstance(value, bool | int) else str(value)
 
 
-def as_dict(row: Any) -> dict[str, Any]:
-    """Turn a row into what JSON can say (tuples become lists)."""
-    return _lists(asdict(row))
-
-
-def _lists(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _lists(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_lists(item) for item in value]
-    return value
+def as_dict(row: Any) -> Any:
+    """Turn rows into what JSON can say (tuples become lists)."""
+    if isinstance(row, TensorInfo):
+        return {name: as_dict(getattr(row, name)) for name in row.FIELDS}
+    if isinstance(row, Step | Warning | Failure):
+        return {item.name: as_dict(getattr(row, item.name)) for item in fields(row)}
+    if isinstance(row, dict):
+        return {key: as_dict(item) for key, item in row.items()}
+    if isinstance(row, list | tuple):
+        return [as_dict(item) for item in row]
+    return row

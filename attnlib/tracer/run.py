@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Mapping
@@ -13,10 +14,11 @@ from torch import Tensor, nn
 
 from ..errors import ShapeError
 from .adoption import Adopted
+from .assembly import assemble
 from .builder import Builder
-from .given import Given, annotations, parse
+from .given import Given, annotated, parse
 from .recorder import Recorder
-from .report import Trace, finish
+from .report import Trace
 from .source import definition, is_ours
 
 
@@ -66,13 +68,13 @@ def trace(
     recorder = Recorder(tiny=tiny, max_steps=max_steps, deep=deep)
     recorder.stack.base = trace.__code__
     states = [(name, recorder.state(tensor)) for name, tensor in tensors]
-    annotated = annotations(function)
+    hinted = annotated(function)
     for name, state in states:
         labels = recorder.labels(state)
         if name in given:
             given[name].apply(recorder.symbols, labels, name)
-        elif name in annotated:
-            annotated[name].suggest(recorder.symbols, labels, book=is_ours(code.co_filename))
+        elif name in hinted:
+            hinted[name].suggest(recorder.symbols, labels, book=is_ours(code.co_filename))
     failure = output = None
     with Adopted(recorder, fn, deep=deep) as adopted:
         try:
@@ -85,10 +87,10 @@ def trace(
     site = definition(code) if code is not None else None
     for name, state in states:
         builder.input(name, state, site)
-    result = finish(builder, title=_title(fn), output=output, failure=failure)
-    result.remember(fn, args, words, deep)
+    result = assemble(builder, title=_title(fn), output=output, failure=failure)
+    result.remember(fn, args, words, functools.partial(trace, tiny=0, deep=deep))
     if failure is not None and on_error == "raise":
-        failure.attnlib_trace = result
+        failure.attnlib_trace = result  # type: ignore[attr-defined]  # told on the exception
         raise failure
     return result
 
@@ -115,7 +117,7 @@ def tracing(
     recorder = Recorder(tiny=tiny, max_steps=max_steps, deep=deep)
     result = Trace(title="tracing", torch=torch.__version__)
     failure = None
-    caller = inspect.currentframe().f_back.f_back
+    caller = sys._getframe(2)  # past the generator and the context manager around it
     recorder.stack.base = caller.f_code
     with Adopted(recorder, caller, deep=deep) as adopted:
         del caller
@@ -125,9 +127,9 @@ def tracing(
         except Exception as error:
             failure = error
     builder = Builder(recorder, given, adopted.names)
-    finish(builder, title="tracing", failure=failure, into=result)
+    assemble(builder, title="tracing", failure=failure, into=result)
     if failure is not None:
-        failure.attnlib_trace = result
+        failure.attnlib_trace = result  # type: ignore[attr-defined]  # told on the exception
         raise failure
 
 

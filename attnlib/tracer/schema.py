@@ -6,8 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import TraceError
-from .report import FORMAT, VERSION
-from .rows import KINDS, Failure, Step, TensorInfo, Warning
+from .rows import FORMAT, KINDS, VERSION, Failure, Step, TensorInfo, Warning
 
 MOST = {"steps": 200_000, "items": 4_000_000, "text": 20_000, "axes": 64, "depth": 16}
 
@@ -45,14 +44,14 @@ class _Reader:
     def maybe(self, read: Callable, value: Any, where: str) -> Any:
         return None if value is None else read(value, where)
 
-    def list(self, read: Callable, value: Any, where: str, most: int | None = None) -> list:
+    def each(self, read: Callable, value: Any, where: str, most: int | None = None) -> list:
         if not isinstance(value, list):
             raise self.fail(where, "a list", value)
         if most is not None and len(value) > most:
             raise TraceError(f"Trace.from_dict: {where} has {len(value)} items; at most {most}")
         return [read(item, f"{where}[{place}]") for place, item in enumerate(value)]
 
-    def dict(self, read: Callable, value: Any, where: str) -> dict:
+    def named(self, read: Callable, value: Any, where: str) -> dict:
         if not isinstance(value, dict):
             raise self.fail(where, "an object", value)
         return {
@@ -79,7 +78,7 @@ class _Reader:
         if isinstance(value, list):
             return [self.plain(item, where, depth + 1) for item in value]
         if isinstance(value, dict):
-            return self.dict(lambda item, at: self.plain(item, at, depth + 1), value, where)
+            return self.named(lambda item, at: self.plain(item, at, depth + 1), value, where)
         raise self.fail(where, "JSON", value)
 
     def fields(self, value: Any, names: tuple[str, ...], where: str) -> dict[str, Any]:
@@ -95,11 +94,11 @@ class _Reader:
     # -- the parts of a trace ---------------------------------------------------------------
 
     def tensor(self, value: Any, where: str) -> TensorInfo:
-        data = self.fields(value, TensorInfo.__slots__, where)
+        data = self.fields(value, TensorInfo.FIELDS, where)
         axes = MOST["axes"]
-        shape = self.list(self.whole, data["shape"], f"{where}.shape", axes)
-        dims = self.list(self.text, data["dims"], f"{where}.dims", axes)
-        strides = self.list(self.whole, data["strides"], f"{where}.strides", axes)
+        shape = self.each(self.whole, data["shape"], f"{where}.shape", axes)
+        dims = self.each(self.text, data["dims"], f"{where}.dims", axes)
+        strides = self.each(self.whole, data["strides"], f"{where}.strides", axes)
         if len(dims) != len(shape) or len(strides) not in (0, len(shape)):
             raise TraceError(f"Trace.from_dict: {where} has {len(shape)} axes but {len(dims)} dims")
         if any(size < 0 for size in shape):
@@ -111,7 +110,7 @@ class _Reader:
             self.text(data["name"], f"{where}.name"), tuple(shape), tuple(dims), tuple(strides),
             self.whole(data["offset"], f"{where}.offset"),
             self.text(data["dtype"], f"{where}.dtype"),
-            self.text(data["device"], f"{where}.device"), values,
+            self.text(data["device"], f"{where}.device"), values, True,
         )  # fmt: skip
 
     def nested(self, values: Any, shape: list[int], where: str) -> None:
@@ -131,7 +130,7 @@ class _Reader:
 
     def output(self, value: Any, where: str) -> TensorInfo | tuple[TensorInfo, ...]:
         if isinstance(value, list):
-            return tuple(self.list(self.tensor, value, where))
+            return tuple(self.each(self.tensor, value, where))
         return self.tensor(value, where)
 
     def step(self, value: Any, where: str, depth: int = 0) -> Step:
@@ -154,17 +153,17 @@ class _Reader:
             self.text(data["expression"], f"{where}.expression"),
             self.maybe(self.text, data["variable"], f"{where}.variable"),
             self.text(data["op"], f"{where}.op"),
-            tuple(self.list(self.tensor, data["inputs"], f"{where}.inputs")),
+            tuple(self.each(self.tensor, data["inputs"], f"{where}.inputs")),
             self.maybe(self.output, data["output"], f"{where}.output"),
-            self.dict(self.plain, data["params"], f"{where}.params"),
+            self.named(self.plain, data["params"], f"{where}.params"),
             self.maybe(self.text, data["module"], f"{where}.module"),
             kind, self.text(data["note"], f"{where}.note"),
-            self.list(child, data["steps"], f"{where}.steps"),
+            self.each(child, data["steps"], f"{where}.steps"),
         )  # fmt: skip
 
     def warning(self, value: Any, where: str) -> Warning:
         data = self.fields(value, Warning.__slots__, where)
-        dims = self.list(self.text, data["dims"], f"{where}.dims")
+        dims = self.each(self.text, data["dims"], f"{where}.dims")
         if len(dims) != 2:
             raise TraceError(f"Trace.from_dict: {where}.dims must be two names")
         line = self.maybe(self.whole, data["line"], f"{where}.line")
@@ -204,16 +203,16 @@ def read(data: Any) -> dict[str, Any]:
         return {
             "title": reader.text(data["title"], "title"),
             "torch": reader.text(data["torch"], "torch"),
-            "roles": reader.dict(
+            "roles": reader.named(
                 lambda v, at: reader.maybe(reader.text, v, at), data["roles"], "roles"
             ),
-            "sizes": reader.dict(reader.whole, data["sizes"], "sizes"),
+            "sizes": reader.named(reader.whole, data["sizes"], "sizes"),
             "tokens": reader.maybe(
-                lambda v, at: reader.list(reader.text, v, at), data["tokens"], "tokens"
+                lambda v, at: reader.each(reader.text, v, at), data["tokens"], "tokens"
             ),
             "dropped": reader.whole(data["dropped"], "dropped"),
-            "steps": reader.list(reader.step, data["steps"], "steps"),
-            "warnings": reader.list(reader.warning, data["warnings"], "warnings"),
+            "steps": reader.each(reader.step, data["steps"], "steps"),
+            "warnings": reader.each(reader.warning, data["warnings"], "warnings"),
             "error": reader.maybe(reader.error, data["error"], "error"),
         }
     except RecursionError:

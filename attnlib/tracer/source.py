@@ -51,7 +51,7 @@ class _Source:
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
-        self.nodes: dict[tuple, ast.AST] = {}
+        self.nodes: dict[tuple, ast.expr | ast.stmt] = {}
         self.parents: dict[ast.AST, ast.AST] = {}
         self.functions: dict[tuple[str, int], ast.FunctionDef] = {}
         self.text = "".join(lines)
@@ -109,13 +109,14 @@ def _find(code: types.CodeType, instruction: int) -> Site:
         return site
     site.node, site.parents = node, source.parents
     site.expression = source.segment(node)
-    statement = node
+    statement: ast.AST = node
     while not isinstance(statement, ast.stmt):
         statement = source.parents[statement]
     if not hasattr(statement, "body"):  # of a loop or a condition only the line is shown
         site.code = source.segment(statement)
-    if position[0] == position[1]:
-        site.columns = (position[2], position[3])
+    start, end = position[2:]
+    if position[0] == position[1] and start is not None and end is not None:
+        site.columns = (start, end)
     _climb(site, node)
     return site
 
@@ -141,8 +142,9 @@ def _climb(site: Site, node: ast.AST) -> None:
         parent, ast.BoolOp
     ):
         node, parent = parent, parents.get(parent)
-    place = of = None
-    if isinstance(parent, ast.Tuple):
+    place: int | None = None
+    of = 1
+    if isinstance(parent, ast.Tuple) and isinstance(node, ast.expr):
         place, of = parent.elts.index(node), len(parent.elts)
         node, parent = parent, parents.get(parent)
     if isinstance(parent, ast.NamedExpr):
@@ -152,7 +154,7 @@ def _climb(site: Site, node: ast.AST) -> None:
     elif isinstance(parent, ast.AnnAssign) and parent.value is node:
         site.targets = (ast.unparse(parent.target),)
     elif isinstance(parent, ast.Return | ast.Lambda):
-        site.returned = (0, 1) if place is None else (place, of)
+        site.returned = (place or 0, of)
     elif isinstance(parent, ast.For) and parent.iter is node:
         site.targets = ()
     elif isinstance(parent, ast.Expr) and isinstance(node, ast.Call):
@@ -161,7 +163,7 @@ def _climb(site: Site, node: ast.AST) -> None:
             site.targets = (ast.unparse(method.value),)
 
 
-def _names(target: ast.expr, place: int | None, of: int | None) -> tuple[str, ...]:
+def _names(target: ast.expr, place: int | None, of: int) -> tuple[str, ...]:
     """Name what an assignment takes: ``q``, ``q, k, v``, or one element of a tuple."""
     if isinstance(target, ast.Tuple | ast.List):
         starred = any(isinstance(item, ast.Starred) for item in target.elts)
@@ -178,8 +180,8 @@ def definition(code: types.CodeType) -> Site:
     known = source_of(code.co_filename).functions.get((code.co_name, code.co_firstlineno))
     line = known.lineno if known is not None else code.co_firstlineno
     text = linecache.getline(code.co_filename, line).strip()
-    words = ast.iter_child_nodes(known.args) if known is not None else ()
-    words = [word for word in words if isinstance(word, ast.arg)]
+    parts = ast.iter_child_nodes(known.args) if known is not None else ()
+    words = [word for word in parts if isinstance(word, ast.arg)]
     if any(word.lineno > line for word in words):
         text = f"def {code.co_name}({', '.join(word.arg for word in words)}):"
     return Site(code.co_filename, line, code=text)
@@ -231,5 +233,5 @@ def operands(site: Site) -> dict[str, ast.expr]:
     return {}
 
 
-def _position(node: ast.AST) -> tuple:
+def _position(node: ast.expr | ast.stmt) -> tuple:
     return (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)

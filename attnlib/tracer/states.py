@@ -47,7 +47,7 @@ class States:
         state.shape = tuple(tensor.shape)
         state.dtype, state.device = str(tensor.dtype)[6:], str(tensor.device)
         try:
-            state.strides, state.offset = tensor.stride(), tensor.storage_offset()
+            state.strides, state.offset = tensor.stride(), int(tensor.storage_offset())
             state.storage = tensor.untyped_storage()._cdata
         except (RuntimeError, NotImplementedError):  # sparse, nested, functorch: no strides
             state.strides, state.offset, state.storage = (), 0, None

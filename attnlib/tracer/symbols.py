@@ -172,7 +172,7 @@ class Symbols:
         above, below = above // common, below // common
         top = over[0] if above == 1 and len(over) == 1 else self._equal((above, over))
         if below == 1 and len(under) == 1:
-            bottom = under[0]
+            bottom: Label | None = under[0]
         else:
             bottom = None if under else self.fresh(below, literal=True)
         return (whole, factors) if top is None or bottom is None else (top, (bottom,))

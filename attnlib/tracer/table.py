@@ -8,12 +8,8 @@ import re
 import shutil
 import tempfile
 import unicodedata
-from typing import TYPE_CHECKING
 
-from .rows import Step
-
-if TYPE_CHECKING:
-    from .report import Trace
+from .rows import Record, Step
 
 COLUMNS = ("line", "variable", "operation", "inputs", "shape", "sizes", "kind", "note")
 NARROWEST, WIDEST = 60, 200
@@ -44,12 +40,12 @@ def _each(shapes: list[str]) -> str:
     return " ".join(shapes)
 
 
-def rows_of(trace: Trace) -> list[dict[str, str]]:
+def rows_of(trace: Record) -> list[dict[str, str]]:
     """Write all rows."""
     return [cells(step) for step in trace.steps]
 
 
-def terminal(trace: Trace, width: int | None = None) -> str:
+def terminal(trace: Record, width: int | None = None) -> str:
     """Write the table for a terminal: what does not fit is shortened, the shapes last."""
     width = width or shutil.get_terminal_size((100, 24)).columns
     width = max(NARROWEST, min(width, WIDEST))
@@ -84,9 +80,9 @@ def folded(rows: list[dict[str, str]]) -> list[str | None]:
     last: dict[tuple, int] = {}  # where a row like this one was seen before
     place = 0
     while place < len(rows):
-        before = last.get(signs[place])
+        before = last.get(signs[place], place)
         last[signs[place]] = place
-        period = place - before if before is not None else 0
+        period = place - before
         times = 0
         while (
             period
@@ -113,12 +109,12 @@ def _footnotes(rows: list[dict[str, str]]) -> list[str]:
     return ["", *(f"{number}: {note}" for note, number in numbers.items())] if numbers else []
 
 
-def _heading(trace: Trace) -> str:
+def _heading(trace: Record) -> str:
     sizes = ", ".join(f"{name} = {size}" for name, size in trace.sizes.items())
     return f"{trace.title or 'trace'}: {sizes}" if sizes else trace.title or "trace"
 
 
-def _after(trace: Trace) -> list[str]:
+def _after(trace: Record) -> list[str]:
     lines = []
     if trace.dropped:
         lines += ["", f"{trace.dropped} more operations ran and are not shown (max_steps)"]
@@ -163,7 +159,7 @@ def clean(text: str) -> str:
     )
 
 
-def markdown(trace: Trace) -> str:
+def markdown(trace: Record) -> str:
     """Write the table as Markdown."""
     rows = rows_of(trace)
     shown = [name for name in COLUMNS if any(row[name] for row in rows)] or list(COLUMNS)
@@ -177,7 +173,7 @@ def _markdown(text: str) -> str:
     return re.sub(r"[\\`*|\[\]~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\\g<0>", text)
 
 
-def html(trace: Trace) -> str:
+def html(trace: Record) -> str:
     """Write the table as HTML, where the player cannot be loaded."""
     rows = rows_of(trace)
     shown = [name for name in COLUMNS if any(row[name] for row in rows)] or list(COLUMNS)
@@ -192,7 +188,7 @@ def html(trace: Trace) -> str:
     return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{after}"
 
 
-def save_html(trace: Trace, path) -> None:
+def save_html(trace: Record, path) -> None:
     """Write the table as one HTML file: beside its place first, then renamed."""
     target = os.path.abspath(path)
     page = (

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from ..notes import State
+from ..operation import Operation
 from ..rows import TensorInfo
 
 Tensors = list[Tensor]
@@ -31,10 +32,11 @@ class Candidate:
 class Failed:
     """An operation that raised: its arguments by name, its tensors as written and as described."""
 
-    op: object  # builder.Operation
+    op: Operation
     infos: tuple[TensorInfo, ...]
     error: BaseException
     code: str  # the failing sub-expression
+    function: Callable  # of torch, that raised
 
     @property
     def names(self) -> list[str]:
@@ -43,6 +45,11 @@ class Failed:
     @property
     def states(self) -> list[State]:
         return self.op.inputs
+
+    def run(self, tensors: Tensors) -> Tensor:
+        """Run the operation again on other tensors."""
+        args, kwargs = self.op.arguments(tensors)
+        return self.function(*args, **kwargs)
 
     def instead(self, name: str, new: str) -> str:
         """Write the failed expression with one operand replaced, or the new operand alone."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 import linecache
 import traceback
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
 
 import torch
 from torch import Tensor
 
+from ..builder import Builder
 from ..frames import LIBRARY, kind_of
-from ..notes import Call, State
+from ..notes import State
+from ..operation import Operation
 from ..rows import Failure, Step
 from ..rules import RULES, pointwise
 from ..source import Site, shown_file, site_of
@@ -23,15 +24,12 @@ from .clash import CLASHES, Candidate, Failed
 from .kinds import kinds
 from .layouts import broadcast
 
-if TYPE_CHECKING:
-    from ..builder import Builder
-
 
 def explained(builder: Builder, failure: BaseException) -> Failure:
     """Explain why a run ended; the note is added to the exception once."""
     failed = builder.recorder.failed
     if failed is not None and _caused(failure, failed[0]):
-        found = _operation(builder, failed[1], failure)
+        found = _operation(builder)
     else:
         found = _elsewhere(failure)
     if not hasattr(failure, "attnlib_trace"):
@@ -47,8 +45,11 @@ def _caused(failure: BaseException | None, error: BaseException) -> bool:
     return failure is error
 
 
-def _operation(builder: Builder, call: Call, failure: BaseException) -> Failure:
+def _operation(builder: Builder) -> Failure:
+    assert builder.failed is not None
+    assert builder.recorder.failed is not None
     step, op, site = builder.failed
+    error, _, function = builder.recorder.failed
     where = f"{step.op} failed{_at(step.file, step.line)}"
     if step.module:
         where += f", in {step.module}"
@@ -58,18 +59,20 @@ def _operation(builder: Builder, call: Call, failure: BaseException) -> Failure:
     if step.op == "multi_head_attention_forward":
         infos = infos[:3]  # the rest are the layer's own weights
     lines = [where, *_carets(site), *(f"  {info.described()}" for info in infos)]
-    failed = Failed(op, infos, call.error, step.expression or step.code)
-    said, candidates = _clash(failed, step)
+    failed = Failed(op, infos, error, step.expression or step.code, function)
+    said, candidates = _clash(failed, step, builder.recorder.strict)
     if said:
         lines.append(f"  {said}")
     tried = next(filter(None, (_tried(c, op) for c in candidates)), None)
     if tried is not None:
         lines.append(f"  try: {tried[0]}  →  {tried[1]}")
-    lines.append(f"  torch: {_first_line(call.error)}")
-    return Failure(step.line, step.expression or step.code, "\n".join(lines), tried and tried[0])
+    lines.append(f"  torch: {_first_line(error)}")
+    return Failure(
+        step.line, step.expression or step.code, "\n".join(lines), tried[0] if tried else None
+    )
 
 
-def _clash(failed: Failed, step: Step) -> tuple[str, list[Candidate]]:
+def _clash(failed: Failed, step: Step, strict: bool) -> tuple[str, list[Candidate]]:
     try:
         explain = CLASHES.get(step.op)
         if explain is None:
@@ -77,12 +80,12 @@ def _clash(failed: Failed, step: Step) -> tuple[str, list[Candidate]]:
         found = explain(failed)
         return found if found[0] else kinds(failed)
     except (LookupError, TypeError, ValueError, AttributeError):
-        if type(failed.op).strict:
+        if strict:
             raise
         return "", []
 
 
-def _tried(candidate: Candidate, op: Any) -> tuple[str, str] | None:
+def _tried(candidate: Candidate, op: Operation) -> tuple[str, str] | None:
     """Run a correction on the meta device; one that raises is never shown."""
     tensors = [empty(state) for state in op.inputs]
     try:

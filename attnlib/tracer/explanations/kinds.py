@@ -16,7 +16,7 @@ def kinds(failed: Failed) -> tuple[str, list[Candidate]]:
         other = next(info for info in infos if info.device != first.device)
         said = f"{first.name} is on {first.device}, {other.name} on {other.device}"
         code = failed.instead(other.name, f"{on(other.name)}.to({on(first.name)}.device)")
-        return said, [Candidate(code, failed.op.run)]
+        return said, [Candidate(code, failed.run)]
     if "converted" in str(failed.error) and "overflow" in str(failed.error) and infos:
         value = failed.op.params.get("value")
         said = f"{value} does not fit in {infos[0].dtype}, the dtype of {infos[0].name}"
@@ -39,7 +39,7 @@ def kinds(failed: Failed) -> tuple[str, list[Candidate]]:
         def cast(t: Tensors) -> Tensor:
             t = list(t)
             t[which] = t[which].to(t[target].dtype)
-            return failed.op.run(t)
+            return failed.run(t)
 
         wanted = f"torch.{first.dtype}"
         code = failed.instead(second.name, f"{on(second.name)}.to({wanted})")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
 from itertools import combinations
@@ -128,7 +129,11 @@ def _fitting(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> Ite
         if rest and count % rest == 0 and -1 not in others:
             new = [*shape[:place], count // rest, *shape[place + 1 :]]
             code = f"{on(x.name)}.{failed.op.name}({', '.join(map(str, new))})"
-            yield Candidate(code, lambda t, new=new: t[0].reshape(new))
+            yield Candidate(code, functools.partial(_reshaped, new))
+
+
+def _reshaped(shape: list[int], t: Tensors) -> Tensor:
+    return t[0].reshape(shape)
 
 
 @clash("cat", "stack")
@@ -155,7 +160,7 @@ def _other_axes(failed: Failed, axis: int, ndim: int) -> Iterator[Candidate]:
         for other in range(ndim):
             if other != axis:
                 code = f"torch.cat(({names}), dim={other - ndim})"
-                yield Candidate(code, lambda t, other=other: torch.cat(t, dim=other))
+                yield Candidate(code, functools.partial(torch.cat, dim=other))
 
 
 @clash("transpose", "softmax", "unsqueeze", "squeeze", "sum", "mean", "flatten", "select", "chunk")

@@ -150,7 +150,9 @@ def _grouped(failed: Failed, q: TensorInfo, k: TensorInfo, back: int) -> Iterato
             code = f"{code[:-1]}, enable_gqa=True)"
         yield Candidate(
             code,
-            lambda t: torch.nn.functional.scaled_dot_product_attention(*t[:3], enable_gqa=True),
+            lambda t: torch.nn.functional.scaled_dot_product_attention(
+                t[0], t[1], t[2], enable_gqa=True
+            ),
         )
 
 

@@ -113,7 +113,7 @@ def groups(old: list[int], new: list[int]) -> list[tuple[list[int], list[int]]]:
     return found
 
 
-def _group(op, old: Labels, places: list[int], wanted: list[Label | None]) -> list[Label | None]:
+def _group(op, old: Labels, places: list[int], wanted: list[Label | None]) -> Labels:
     asked = [wanted[place] for place in places]
     if len(old) == len(places) == 1:
         return [_one(op, old[0], asked[0])]
@@ -140,21 +140,21 @@ def split_axis(
 ) -> Labels:
     """Split one axis: by the sizes' own names, by what is known of it, or by what is left."""
     known = _known_parts(op, whole, sizes)
-    parts = []
+    told: list[Label | None] = []
     for place in range(len(sizes)):
         part = asked[place]
         if known is not None and (part is None or part.root().literal):
             part = known[place]
-        parts.append(part)
-    missing = [place for place, part in enumerate(parts) if part is None]
-    for place in missing:
-        rest = [part for part in parts if part is not None]
-        if len(missing) == 1:
-            parts[place] = op.symbols.quotient(whole, rest, sizes[place])
-        else:
-            parts[place] = op.fresh(sizes[place])
-    op.symbols.define(whole, parts)
-    return parts
+        told.append(part)
+    rest = [part for part in told if part is not None]
+    if len(rest) == len(sizes) - 1:
+        place = told.index(None)
+        told[place] = op.symbols.quotient(whole, rest, sizes[place])
+    split = [
+        op.fresh(size) if part is None else part for part, size in zip(told, sizes, strict=True)
+    ]
+    op.symbols.define(whole, split)
+    return split
 
 
 def _known_parts(op, whole: Label, sizes: Sequence[int]) -> Labels | None:
@@ -164,13 +164,13 @@ def _known_parts(op, whole: Label, sizes: Sequence[int]) -> Labels | None:
     return list(factors)
 
 
-def _mixed(op, old: Labels, sizes: list[int], asked: list[Label | None]) -> list[Label | None]:
+def _mixed(op, old: Labels, sizes: list[int], asked: list[Label | None]) -> Labels:
     """Take axes apart and put the pieces together again in one go."""
     flat = [part for label in old for part in parts(label)]
     if len(flat) > len(old) or len(flat) == len(sizes):
         flat_groups = groups([part.size for part in flat], sizes)
         if all(len(mine) == 1 or len(its) == 1 for mine, its in flat_groups):
-            result: list[Label | None] = []
+            result: Labels = []
             for mine, its in flat_groups:
                 labels = [flat[place] for place in mine]
                 if len(its) == 1:

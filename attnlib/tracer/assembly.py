@@ -1,0 +1,51 @@
+"""A recording made into the trace that its reader holds."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+
+from ..dims import role
+from .builder import Builder
+from .explanations.explained import explained
+from .report import Trace
+
+
+def assemble(
+    builder: Builder,
+    *,
+    title: str,
+    output: Any = None,
+    failure: BaseException | None = None,
+    into: Trace | None = None,
+) -> Trace:
+    """Build the rows of a recording and gather what they say together."""
+    trace = into if into is not None else Trace()
+    trace.title, trace.torch = title, torch.__version__.split("+")[0]
+    trace.steps = builder.build()
+    trace.warnings = builder.findings.warnings()
+    trace.dropped = builder.recorder.dropped
+    trace.output = output
+    names, trace.sizes = _sizes(builder.tensors.shapes())
+    trace.roles = {name: role(name) for name in names}
+    if failure is not None:
+        trace.error = explained(builder, failure)
+    builder.recorder.close()
+    return trace
+
+
+def _sizes(shapes: Iterable[tuple]) -> tuple[list[str], dict[str, int]]:
+    """Return every named dim in order, and the sizes of those that have one throughout."""
+    found: dict[str, set[int]] = {}
+    for dims, shape in shapes:
+        for dim, size in zip(dims, shape, strict=True):
+            found.setdefault(dim, set()).add(size)
+    names = dict.fromkeys(part for dim in found for part in re.split(r"\*|//", dim))
+    single = {dim: sizes.pop() for dim, sizes in found.items() if len(sizes) == 1}
+    return (
+        [name for name in names if not name.isdigit()],
+        {dim: size for dim, size in single.items() if dim.isidentifier()},
+    )

@@ -1,0 +1,70 @@
+"""Tensors as rows describe them: under which name, made by which row, in which dims."""
+
+from __future__ import annotations
+
+from .labels import Label
+from .notes import Identity, State
+from .rows import Step, TensorInfo
+from .states import States
+from .symbols import Symbols
+
+
+class Tensors:
+    """Describe states for rows; the dims are written last, when all names are known."""
+
+    def __init__(self, states: States, symbols: Symbols) -> None:
+        self.symbols = symbols
+        self._states = states
+        self._infos: dict[tuple[int, str], TensorInfo] = {}
+        self._named: list[tuple[TensorInfo, list[Label]]] = []
+        self._made: dict[Identity, Step] = {}
+
+    def labels(self, state: State) -> list[Label]:
+        return self._states.labels(state)
+
+    def info(self, state: State, name: str) -> TensorInfo:
+        """Describe a tensor under a name; rows that show the same share it."""
+        key = (id(state), name)
+        if key in self._infos:
+            return self._infos[key]
+        info = self._infos[key] = TensorInfo(
+            name, state.shape, (), state.strides, state.offset, state.dtype, state.device,
+            state.values,
+        )  # fmt: skip
+        self._named.append((info, list(self.labels(state))))
+        return info
+
+    def made(self, state: State, step: Step) -> None:
+        self._made[state.identity] = step
+
+    def maker(self, state: State) -> Step | None:
+        """Return the row that made a tensor, if there is one."""
+        return self._made.get(state.identity)
+
+    def rename(self, identity: Identity, name: str) -> None:
+        """Let a value that no assignment names be called as it is used (``q`` out of a ``map``)."""
+        old, identity.name, identity.named = identity.name, name, True
+        made = self._made.get(identity)
+        if made is None:
+            return
+        for info in made.outputs:
+            if info.name == old:
+                info.name = name
+        if len(made.outputs) == 1 and made.variable is None:
+            made.variable = name
+
+    def write_dims(self) -> None:
+        """Write every axis as it is known at the end of the run."""
+        words: dict[Label, str] = {}
+        for info, labels in self._named:
+            info.dims = tuple([self._word(label.root(), words) for label in labels])
+
+    def _word(self, root: Label, words: dict[Label, str]) -> str:
+        word = words.get(root)
+        if word is None:
+            word = words[root] = self.symbols.text(root)
+        return word
+
+    def shapes(self) -> dict[tuple, None]:
+        """Return every (dims, shape) that a row shows, in order."""
+        return dict.fromkeys((info.dims, info.shape) for info, _ in self._named)
