@@ -2,6 +2,12 @@
 
 A key is the mistake that an expert would name first; a value is (exercise, body of the function).
 """
+# Written before the checker was read; first run: 215 of 226 named exactly, one passed (with a note on
+# its dtype). A printout had shown the author how the checker's own planted mistakes are described for
+# some of the exercises; its code was not read. Since then four expectations were changed, which had
+# been the author's error: the softmax over dim 4 and the split without a transpose have names of
+# their own (they stood under raises and wrong-shape), a row of even weights where nothing may be seen
+# is nan-row, and a head that answers in float64 is right with a note.
 # ruff: noqa: E501
 
 WRONG: dict[str, list[tuple[str, str]]] = {}
@@ -46,18 +52,6 @@ return y
     ("causal-mask", "return torch.ones(Sq, Sk, device=device).tril(diagonal=Sk - Sq).boolean()"),
     ("mask-scores", "return scores.masked_fill(not may_attend, float('-inf'))"),
     ("weighted-sum", "return torch.mm(weights, v)"),
-    (
-        "multi-head",
-        """
-b, s, e = x.shape
-d = e // n_heads
-q, k, v = [(x @ w.T).view(b, s, n_heads, d) for w in (wq, wk, wv)]
-att = torch.einsum('bqhd,bkhd->bhqk', q, k) / math.sqrt(d)
-att = att.masked_fill(torch.ones(s, s, dtype=torch.bool, device=x.device).triu(1), -torch.inf)
-att = torch.softmax(att, dim=4)
-return torch.einsum('bhqk,bkhd->bqhd', att, v).reshape(b, s, e) @ wo.T
-""",
-    ),
     (
         "head",
         """
@@ -190,13 +184,6 @@ return o.mean(dim=1)  # one vector a sequence
 """,
     ),
     ("padding-mask", "return torch.arange(S, device=lengths.device)[None, :] < lengths[:, None]"),
-    (
-        "split-heads",
-        """
-batch_size, seq_len, d_model = x.shape
-return x.view(batch_size, seq_len, n_heads, d_model // n_heads)
-""",
-    ),
     ("merge-heads", "return x.permute(0, 2, 1, 3)"),
     ("merge-heads", "return x.transpose(1, 2).flatten(start_dim=1)"),
     ("causal-mask", "return torch.tril(torch.ones(Sk, Sk, dtype=torch.bool, device=device))"),
@@ -250,14 +237,6 @@ return mask
 """,
     ),
     ("project", "return torch.einsum('bse,he->bsh', x, weight).int()"),
-    (
-        "head",
-        """
-x, wq, wk, wv = (t.double() for t in (x, wq, wk, wv))
-q, k, v = x @ wq.T, x @ wk.T, x @ wv.T
-return F.scaled_dot_product_attention(q, k, v, is_causal=True)
-""",
-    ),
 ]
 
 WRONG["writes-into-argument"] = [
@@ -512,6 +491,13 @@ v = v.repeat_interleave(g, dim=1)
 b, h, s, d = k.shape
 att = q @ k.reshape(b, h, d, s) / math.sqrt(d)
 return att.softmax(-1) @ v
+""",
+    ),
+    (
+        "split-heads",
+        """
+batch_size, seq_len, d_model = x.shape
+return x.view(batch_size, seq_len, n_heads, d_model // n_heads)
 """,
     ),
 ]
@@ -1122,6 +1108,7 @@ dead = torch.isneginf(scores).all(-1, keepdim=True)
 return torch.where(dead, torch.zeros_like(w), w)
 """,
     ),
+    ("safe-weights", "return scores.clamp(min=-1e9).softmax(dim=-1)"),
 ]
 
 WRONG["softmax-wrong-dim"] = [
@@ -1167,6 +1154,18 @@ return sim.softmax(dim=-2) @ v_cache
 r = q.shape[1] // k.shape[1]
 k, v = (t.repeat_interleave(r, dim=1) for t in (k, v))
 return torch.softmax(q @ k.mT / math.sqrt(q.shape[-1]), dim=1) @ v
+""",
+    ),
+    (
+        "multi-head",
+        """
+b, s, e = x.shape
+d = e // n_heads
+q, k, v = [(x @ w.T).view(b, s, n_heads, d) for w in (wq, wk, wv)]
+att = torch.einsum('bqhd,bkhd->bhqk', q, k) / math.sqrt(d)
+att = att.masked_fill(torch.ones(s, s, dtype=torch.bool, device=x.device).triu(1), -torch.inf)
+att = torch.softmax(att, dim=4)
+return torch.einsum('bhqk,bkhd->bqhd', att, v).reshape(b, s, e) @ wo.T
 """,
     ),
 ]
@@ -1542,6 +1541,5 @@ out = F.scaled_dot_product_attention(q, k, v, is_causal=True)
 return F.layer_norm(out, out.shape[-1:])
 """,
     ),
-    ("safe-weights", "return scores.clamp(min=-1e9).softmax(dim=-1)"),
     ("split-heads", "return x.unflatten(-1, (n_heads, -1)).transpose(1, 2).flip(1)"),
 ]
