@@ -1,4 +1,4 @@
-"""The committed notebooks are in the normal form, and their players show what a run gives."""
+"""The committed notebooks are in the normal form; their players and labs show what a run gives."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import pytest
 import notebooks
 
 NUMBER = re.compile(r"-?\d+\.\d+(?:e[+-]?\d+)?|-?\d+e[+-]?\d+")
-PLAYER = '<div class="attn-player"'
+WIDGET = re.compile(r'<div class="attn-(player|lab)"')
 BOOK = notebooks.notebooks()
 
 
@@ -24,11 +24,11 @@ def named(path: Path) -> str:
 
 
 def html(notebook: dict[str, Any]) -> Iterator[str]:
-    """Every player's HTML, in the order of the cells."""
+    """The HTML of every player and lab, in the order of the cells."""
     for cell in notebook["cells"]:
         for output in cell.get("outputs", []):
             text = "".join(output.get("data", {}).get("text/html", []))
-            if PLAYER in text:
+            if WIDGET.search(text):
                 yield text
 
 
@@ -52,7 +52,7 @@ def test_committed_notebook_is_in_the_normal_form(path: Path) -> None:
     assert notebooks.faults(path) == []
 
 
-PLAYED = [path for path in BOOK if PLAYER in path.read_text().replace('\\"', '"')]
+PLAYED = [path for path in BOOK if WIDGET.search(path.read_text().replace('\\"', '"'))]
 
 
 @pytest.mark.executes

@@ -1,6 +1,15 @@
-"""The player: a trace as something to see, in a page and in a notebook."""
+"""The player and the labs: a trace as something to see, numbers as something to change."""
 
 from .html import page_script, player_html, save_html
+from .labs import LABS, lab, lab_script
 from .source import tokens_css
 
-__all__ = ["page_script", "player_html", "save_html", "tokens_css"]
+__all__ = [
+    "LABS",
+    "lab",
+    "lab_script",
+    "page_script",
+    "player_html",
+    "save_html",
+    "tokens_css",
+]

@@ -3,37 +3,39 @@
 It reads the same in a built page, in JupyterLab, in a saved file and where scripts do not run.
 """
 
-import base64
-import gzip
 import html
-import json
 import os
 import re
-import sys
-import tempfile
-from pathlib import Path
-from string import Template
+from functools import cache
 from typing import Any
 
-from .source import script, text_of
+from . import output
+from .source import SHARED, Bundle, handed_on, text_of
 
-NOTE = (
-    "The player's code is not on this page: run the first cell that shows a player again, "
-    "or restart the kernel and run this one."
-)
 COLUMNS = ("", "variable", "code", "operation", "shape", "sizes", "memory")
 
-_carrier: str | None = None  # the notebook cell whose output holds the player's code in this kernel
 
-
-def page_script() -> str:
+@cache
+def page_script(*, brief: bool = False) -> str:
     """Write the classic script that mounts every player of the page it stands in.
+
+    The brief one, for pages of a book, leaves colours to their style sheet, and fetches the labs'
+    scripts, to which it hands modules on.
 
     Example:
         >>> "window.attnlibPlayer" in page_script()
         True
     """
-    return script("page.js", text_of("start.js")).replace("</", "<\\/")
+    last, also = text_of("start.js"), ()
+    if brief:
+        watch = "$labs_near._0(document.currentScript.src);\n"
+        last, also = handed_on(SHARED) + last + watch, ("labs/near.js",)
+    return Bundle("page.js", last, also, brief=brief).text().replace("</", "<\\/")
+
+
+PLAYER = output.Script(
+    "player", ".attn-player", "window.attnlibPlayer?.mountAll", lambda: page_script()
+)
 
 
 def player_html(trace: Any, id: str | None = None, title: str | None = None) -> str:
@@ -43,7 +45,7 @@ def player_html(trace: Any, id: str | None = None, title: str | None = None) -> 
     in the page's address opens step 3. With ATTNLIB_STATIC=1 in the environment nothing that runs
     is written: that is what is committed, and what a page with its own copy of the code holds.
     """
-    return _form(_data(trace), id, title, _loader())
+    return _form(_data(trace), id, title, output.loader(PLAYER))
 
 
 def save_html(trace: Any, path: str | os.PathLike, title: str | None = None) -> None:
@@ -51,21 +53,8 @@ def save_html(trace: Any, path: str | os.PathLike, title: str | None = None) -> 
 
     A file that is there already is replaced only when the new one is complete.
     """
-    data, target = _data(trace), Path(path)
-    text = Template(text_of("saved.html")).substitute(
-        title=html.escape(_name(data, title)),
-        player=_form(data, None, title, ""),
-        code=_packed(page_script()),
-    )
-    handle, beside = tempfile.mkstemp(suffix=".part", dir=target.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as part:
-            part.write(text)
-        os.chmod(beside, 0o644)
-        os.replace(beside, target)
-    except BaseException:
-        Path(beside).unlink(missing_ok=True)
-        raise
+    data = _data(trace)
+    output.save(path, _name(data, title), _form(data, None, title, ""), page_script())
 
 
 def _data(trace: Any) -> dict:
@@ -85,51 +74,8 @@ def _form(data: dict, id: str | None, title: str | None, loader: str) -> str:
     return (
         f'<div class="attn-player" id="{html.escape(id or f"player-{slug}")}"'
         f' data-title="{html.escape(name)}">\n{_table(data, name)}'
-        f'<script type="application/json">{_json(data)}</script>\n{loader}</div>\n'
+        f"{output.state_of(data)}{loader}</div>\n"
     )
-
-
-def _json(data: dict) -> str:
-    text = json.dumps(data, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    return text.replace("<", "\\u003c")
-
-
-def _packed(text: str) -> str:
-    """Pack the player's code, which alone would be most of a file; mtime 0 keeps saves equal."""
-    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode("ascii")
-
-
-# ---------- the code, once a kernel
-
-
-def _loader() -> str:
-    if os.environ.get("ATTNLIB_STATIC") == "1":
-        return ""
-    if _carries_code():
-        return f"<script>{page_script()}</script>\n"
-    return f'<p class="attn-note" hidden>{NOTE}</p>\n<script>{text_of("loader.js")}</script>\n'
-
-
-def _carries_code() -> bool:
-    """Say whether this output must hold the code: the kernel's first, and its cell whenever run."""
-    global _carrier
-    if "google.colab" in sys.modules:  # there every output is a page of its own
-        return True
-    cell = _cell()
-    if _carrier in (None, cell):
-        _carrier = cell
-        return True
-    return False
-
-
-def _cell() -> str:
-    """Name the notebook cell that is running; outside a notebook all is one cell."""
-    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
-    if shell is None:
-        return "script"
-    parent = getattr(getattr(shell, "kernel", None), "get_parent", dict)() or {}
-    cell = (parent.get("metadata") or {}).get("cellId")
-    return str(cell or f"execution {shell.execution_count}")
 
 
 # ---------- the table, for those who come without scripts

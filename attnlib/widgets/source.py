@@ -3,7 +3,8 @@
 import json
 import posixpath
 import re
-from functools import cache, partial
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from ..dims import DIMS
@@ -25,6 +26,9 @@ NEUTRAL = {
     "hatch": ("#a9a69f", "#5d626a"),
 }
 
+# Modules that the player's script hands on to those of the labs on the same page.
+SHARED = ("kit.js", "surface.js", "trace.js", "scene.js", "drawing.js", "softmax.js")
+
 _IMPORT = re.compile(r"^import ([^;]+?) from '(\.{1,2}/[\w./-]+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:default \{.*\};\n)?", re.MULTILINE)
 _NAMES = re.compile(r"^export (?:const|class|(?:async )?function) (\w+)", re.MULTILINE)
@@ -38,37 +42,71 @@ def text_of(name: str) -> str:
     return text if name.endswith(".html") else _flat(_COMMENT.sub("", text))
 
 
-@cache
-def script(entry: str, last: str, present: tuple[str, ...] = ()) -> str:
-    """Join a module and all it imports into one classic script that ends in `last`.
+@dataclass(frozen=True)
+class Bundle:
+    """Join a module and all that it imports into one classic script that ends in `last`.
 
     Each module keeps a scope of its own, `$name`, for labs `$labs_name`. A page from a disk cannot
-    load modules, and a notebook has no place for files. Modules that are `present` are taken from
-    the page's `attnlibModules`.
-
-    Example:
-        >>> script("kit.js", "window.kit = $kit;").splitlines()[1:3]
-        ["'use strict';", 'const $kit = (() => {']
-        >>> script("drawing.js", "", ("kit.js",)).splitlines()[2]
-        'const $kit = window.attnlibModules.$kit;'
+    load modules, and a notebook has no place for files. `also` are modules that `last` needs
+    besides; `present` are taken from the page's `attnlibModules`. With `brief` modules hand each
+    other what they export under numbers, for pages on which every byte is carried.
     """
-    done: dict[str, str] = {}
 
-    def visit(name: str) -> None:
-        if name in present:
-            done[name] = f"const {_scope(name)} = window.attnlibModules.{_scope(name)};\n"
+    entry: str
+    last: str
+    also: tuple[str, ...] = ()
+    present: tuple[str, ...] = ()
+    brief: bool = False
+
+    def text(self) -> str:
+        """Write the script.
+
+        Example:
+            >>> Bundle("kit.js", "window.kit = $kit;").text().splitlines()[1:3]
+            ["'use strict';", 'const $kit = (() => {']
+            >>> Bundle("drawing.js", "", present=("kit.js",)).text().splitlines()[2]
+            'const $kit = window.attnlibModules.$kit;'
+        """
+        done: dict[str, str] = {}
+        for name in (*self.also, self.entry):
+            self._visit(name, done)
+        return f"(() => {{\n'use strict';\n{''.join(done.values())}{self.last}}})();\n"
+
+    def _visit(self, name: str, done: dict[str, str]) -> None:
+        scope = _scope(name)
+        if name in self.present:
+            done[name] = f"const {scope} = window.attnlibModules.{scope};\n"
             return
         text = text_of(name)
         for _, path in _IMPORT.findall(text):
             needed = _beside(name, path)
             if needed not in done and needed.endswith(".js"):
-                visit(needed)
-        names = ", ".join(_NAMES.findall(text))
-        body = _EXPORT.sub("", _IMPORT.sub(partial(_bind, name), text))
-        done[name] = f"const {_scope(name)} = (() => {{\n{body}return {{ {names} }};\n}})();\n"
+                self._visit(needed, done)
+        exports = ", ".join(f"{self._key(name, own)}: {own}" for own in _NAMES.findall(text))
+        body = _EXPORT.sub("", _IMPORT.sub(lambda found: self._bind(name, found), text))
+        done[name] = f"const {scope} = (() => {{\n{body}return {{ {exports} }};\n}})();\n"
 
-    visit(entry)
-    return f"(() => {{\n'use strict';\n{''.join(done.values())}{last}}})();\n"
+    def _bind(self, importer: str, found: re.Match) -> str:
+        names, source = found[1], _beside(importer, found[2])
+        if source.endswith(".css"):
+            # The book's own style sheet has the colours, which a closed-off host inherits.
+            tokens = tokens_css(":host") if source == "base.css" and not self.brief else ""
+            return f"const {names} = {json.dumps(tokens + text_of(source))};\n"
+        pairs = [name.split(" as ") for name in re.findall(r"[\w$]+(?: as [\w$]+)?", names)]
+        taken = ", ".join(f"{self._key(source, pair[0])}: {pair[-1]}" for pair in pairs)
+        return f"const {{ {taken} }} = {_scope(source)};\n"
+
+    def _key(self, module: str, name: str) -> str:
+        """Name an export; only the entry's own are called from outside."""
+        if not self.brief or module == self.entry:
+            return name
+        return f"_{_NAMES.findall(text_of(module)).index(name)}"
+
+
+@cache
+def script(entry: str, last: str) -> str:
+    """Join a module and all that it imports into one classic script that ends in `last`."""
+    return Bundle(entry, last).text()
 
 
 def handed_on(modules: tuple[str, ...]) -> str:
@@ -83,14 +121,6 @@ def _scope(name: str) -> str:
 def _beside(name: str, path: str) -> str:
     """Resolve what `name` imports, as a path below this folder."""
     return posixpath.normpath(posixpath.join(posixpath.dirname(name), path))
-
-
-def _bind(importer: str, match: re.Match) -> str:
-    names, source = match[1], _beside(importer, match[2])
-    if source.endswith(".css"):
-        tokens = tokens_css(":host") if source == "base.css" else ""
-        return f"const {names} = {json.dumps(tokens + text_of(source))};\n"
-    return f"const {names.replace(' as ', ': ')} = {_scope(source)};\n"
 
 
 def _flat(text: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import dimensions
 import repository
+import scripts
 from docutils import nodes
 
 from attnlib import widgets
@@ -19,7 +20,6 @@ SEARCH_FILES = {
     "searchtools.js",
     "sphinx_highlight.js",
 }
-PLAYER = 'class="attn-player"'
 # A launched kernel on this machine or on Binder is the only host that a page may ever talk to.
 KERNELS = (
     "http://localhost:* ws://localhost:* http://127.0.0.1:* ws://127.0.0.1:* "
@@ -36,7 +36,7 @@ def describe_page(app, pagename, templatename, context, doctree):
     """Give the layout what it asks for."""
     body = context.get("body", "")
     context["content_policy"] = CONTENT_POLICY
-    context["has_player"] = PLAYER in body
+    context["widget_scripts"] = scripts.asked_for(body)
     context["summary"] = first_sentence(doctree)
     context["contents"] = contents(context)
     context["page_links"] = page_links(app, pagename, context)
@@ -70,7 +70,10 @@ def page_links(app, pagename, context):
         home = app.config.book_repository
         places = {"Edit this page": home.edit(file)}
         if source.endswith(".ipynb"):
-            places = {"Open in Colab": home.colab(file), "Open on Binder": home.binder(file)} | places
+            places = {
+                "Open in Colab": home.colab(file),
+                "Open on Binder": home.binder(file),
+            } | places
         links += [{"text": text, "url": url} for text, url in places.items() if url]
     return links
 
@@ -131,7 +134,7 @@ def drop_widget_state(app, env):
 
 
 def write_assets(app, error):
-    """Write one style sheet and the player's script; remove what no page asks for."""
+    """Write one style sheet and the widgets' scripts; remove what no page asks for."""
     if error or app.builder.name != "html":
         return
     static = Path(app.outdir) / "_static"
@@ -145,7 +148,7 @@ def write_assets(app, error):
     sheets = [p.read_text() for p in sorted((assets / "style").glob("*.css"))]
     tokens = [widgets.tokens_css(), dimensions.rules()]
     (static / "book.css").write_text("\n".join(tokens + sheets))
-    (static / "player.js").write_text(widgets.page_script())
+    scripts.write(static)
 
 
 def setup(app):

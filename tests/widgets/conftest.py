@@ -14,7 +14,8 @@ from . import played
 
 MODULES = (
     *("kit", "trace", "scene", "cross", "products", "origins", "open", "memory", "views"),
-    *("flow", "masks", "softmax", "maps", "phases", "drawing", "panel", "sizes", "surface", "player", "page"),
+    *("flow", "masks", "softmax", "maps", "phases", "drawing", "panel", "sizes", "surface"),
+    *("player", "page"),
 )
 ACTIONS = (Path(__file__).parent / "actions.js").read_text(encoding="utf-8")
 

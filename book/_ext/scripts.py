@@ -1,0 +1,33 @@
+"""The widgets' scripts: short names in the files that pages load, on each page what it shows."""
+
+import re
+
+from attnlib import widgets
+
+WIDGET = re.compile(r'class="attn-(player|lab)"')
+
+
+def asked_for(body):
+    """Name the scripts that a page loads; the player's fetches those of labs that come near."""
+    return ["player.js"] if WIDGET.search(body) else []
+
+
+def write(static):
+    """Write every script that some page may ask for."""
+    codes = {"player.js": widgets.page_script(brief=True)}
+    for name in widgets.LABS:
+        codes[f"lab-{name}.js"] = widgets.lab_script(name, beside_player=True)
+    for name, code in codes.items():
+        (static / name).write_text(shortened(code), encoding="utf-8")
+
+
+def shortened(code):
+    """Drop spaces and shorten the names of what is local: a quarter of what the player weighs.
+
+    The minifier has no wheel for every Mac; there the pages carry the code as it is written.
+    """
+    try:
+        import minify
+    except ImportError:
+        return code
+    return minify.string("application/javascript", code)
