@@ -121,8 +121,10 @@ def _traced(exercise: Exercise, function: Callable, kind: str) -> str:
 
 def _said(result: Trace) -> str:
     if result.error is not None:
-        lines = explained(result.error.message).split("\n")
-        return f"error: {' · '.join(line.strip() for line in lines)}"
+        first, *lines = explained(result.error.message).split("\n")
+        carets = [i for i, line in enumerate(lines) if line and not line.strip(" ^")]
+        clash = [line.strip() for line in lines[carets[0] + 1 if carets else 0 :]]
+        return f"error: {' · '.join([first, *clash])}"  # the line itself stands in the example
     warned = [f"warning: {w.message}" for w in result.warnings]
     return warned[0] if warned else NOTHING
 

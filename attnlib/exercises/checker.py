@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from collections.abc import Callable
 from itertools import takewhile
 
@@ -31,6 +32,7 @@ def judge(
         return _say("not-written", function)
     runner = Runner(function)
     with restored():
+        torch.manual_seed(seed)  # code that draws at random gets the same verdict every time
         verdict = _judge(exercise, runner, seed, off)
     return _with_notes(verdict, runner)
 
@@ -254,11 +256,13 @@ def _where(exercise: Exercise, runner: Runner, trial: Trial) -> tuple[str, ...]:
 
 
 def explained(message: str) -> str:
-    """Keep of a trace's error the line, the operands and the clash: the remedy is the reader's."""
+    """Keep of a trace's error the line, the operands and the clash: the remedy is the reader's.
+
+    Which cell of a notebook it was depends on how often that was run.
+    """
     remedy = ("try:", "torch:")
-    return "\n".join(
-        takewhile(lambda line: not line.strip().startswith(remedy), message.split("\n"))
-    )
+    lines = re.sub(r" at cell \d+, line", " at line", message).split("\n")
+    return "\n".join(takewhile(lambda line: not line.strip().startswith(remedy), lines))
 
 
 def _smaller(exercise: Exercise, runner: Runner, trial: Trial) -> Trial:

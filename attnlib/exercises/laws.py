@@ -9,6 +9,7 @@ import torch
 from torch import Tensor, nn
 
 from . import parity
+from .grids import number
 from .running import Homes
 from .subject import Law, Subject
 from .verdict import alike
@@ -47,7 +48,7 @@ def _first(yours: Tensor, wanted: Tensor) -> str:
         return f"yours is {tuple(yours.shape)}, wanted {tuple(wanted.shape)}"
     at = tuple((~alike(yours, wanted)).nonzero()[0].tolist())
     place = ", ".join(f"{n} {i}" for n, i in zip(("batch", "S", "n_embd"), at, strict=True))
-    return f"at {place} yours is {yours[at].item():.4g}, wanted {wanted[at].item():.4g}"
+    return f"at {place} yours is {number(yours[at].item())}, wanted {number(wanted[at].item())}"
 
 
 def _causality(s: Subject) -> Law:

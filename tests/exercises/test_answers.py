@@ -105,3 +105,12 @@ def test_the_same_function_gets_the_same_verdict() -> None:
     first = check("head", function(*PIPELINES["mask-ignored"][0]))
     torch.manual_seed(2)
     assert str(check("head", function(*PIPELINES["mask-ignored"][0]))) == str(first)
+
+
+def test_random_code_gets_the_same_verdict_every_time() -> None:
+    verdicts = set()
+    for seed in range(3):
+        torch.manual_seed(seed)
+        answer = function("weighted-sum", "return F.dropout(weights, 0.5) @ v")
+        verdicts.add(str(check("weighted-sum", answer)))
+    assert len(verdicts) == 1 and "dropout-active" in verdicts.pop()
