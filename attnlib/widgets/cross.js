@@ -1,7 +1,7 @@
 /* A product drawn as a cross: the left operand below on the left, the right operand above on the right, the result where
    row and column meet; the contracted dim bends from one to the other. */
 
-import { code, dim, number, range, say } from './kit.js';
+import { code, dim, number, plain, range, say } from './kit.js';
 import { unit } from './scene.js';
 import { axisRole, brief, dimName, dimSize, isClosed, isPair, rank, sheet, shown } from './trace.js';
 
@@ -54,7 +54,7 @@ function drawArcs(scene, product, a, b, d) {
   const fits = m === n;
   const roles = product.dims.map((label) => axisRole(scene.trace, label));
   const clear = 14;
-  const over = scene.narrow ? 28 : clear; // above the size of the left operand
+  const over = (scene.narrow ? 28 : clear) + a.lift; // above the size of the left operand
   const coarse = a.block || b.block || Math.max(m, n) > 12;
   const spots = coarse ? [0.5 / 3, 0.5, 2.5 / 3] : null;
   range(coarse ? 3 : Math.max(m, n)).forEach((k) => {
@@ -84,6 +84,15 @@ function drawArcs(scene, product, a, b, d) {
     scene.path(`half.${k < m ? 'a' : 'b'}${k}`, `M${u} ${v}${k < m ? 'v' : 'h'}20`, 'arc', roles[k < m ? 0 : 1]);
     scene.path(`half.cross${k}`, `M${u - 5} ${v - 5}l10 10m0 -10l-10 10`, 'fault');
   });
+}
+
+/** Where Σ stands: outside the outermost arc, at its bend, or higher up the arc where the stage ends. */
+function sumPlace(scene, product, a, b, words) {
+  const [x1, y1] = [a.x + Math.min(a.w / 2, (a.right - a.x) / 6), a.y - (scene.narrow ? 28 : 14) - a.lift];
+  const [x2, y2] = [b.x - 14, b.y + Math.min(b.h / 2, (b.bottom - b.y) / 6)];
+  const end = Math.max(x2 - 0.75 * (x2 - x1), words.length * 7);
+  const t = Math.acos(Math.min(1, Math.max(0, (x2 - end) / (x2 - x1))));
+  return [end - 4, y1 - (y1 - y2) * Math.sin(t) - 6];
 }
 
 /** @param show which numbers of the result stand there already */
@@ -129,13 +138,7 @@ export function drawCross(scene, product, { i, j, d, show = () => true, arcs = t
   const sum = fits
     ? say`Σ over ${dimName(scene.trace, product.dims[0])}${mixes ? dim(' keys', 'S') : ''}`
     : say`${dimSize(scene.trace, product.dims[0], product.inner[0])} ≠ ${dimSize(scene.trace, product.dims[1], product.inner[1])}`;
-  scene.text(
-    'sum',
-    scene.narrow ? 0 : scene.left - 80,
-    scene.top + (scene.narrow ? 10 : 18),
-    sum,
-    fits ? 'strong' : 'strong bad',
-  );
+  scene.text('sum', ...sumPlace(scene, product, a, b, plain(sum)), sum, fits ? 'strong end' : 'strong bad end');
   if (!fits || !result) {
     scene.box('nothing', bx, ay, right.cols * cw, left.rows * rh, 'dashed');
     scene.text(
@@ -198,7 +201,7 @@ export function drawSum(scene, product, places, i, j, d) {
         digits: product.left.digits,
       },
       {
-        label: `${product.maps ? 'w' : brief(bLabel(product), 12)}[d, ${j}]`,
+        label: `${brief(bLabel(product).split('.').at(-1), 12)}[d, ${j}]`,
         values: pairs.map((pair) => pair[1]),
         digits: product.right.digits,
       },

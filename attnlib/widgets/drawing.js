@@ -11,9 +11,9 @@ const MARKS = {
       const [rect, text] = node.children;
       rect.setAttribute('width', mark.w);
       rect.setAttribute('height', mark.h);
-      rect.style.setProperty('--fill', mark.fill);
       const pattern = /\b(masked|nan)\b/.exec(mark.kind);
       rect.setAttribute('fill', pattern && !/\bghost\b/.test(mark.kind) ? `url(#${pattern[1]})` : '');
+      rect.style.fill = /\b(masked|nan|empty|ghost|inf)\b/.test(mark.kind) ? '' : mark.fill;
       text.setAttribute('x', mark.w / 2);
       text.setAttribute('y', mark.h / 2 + 4.5);
       text.setAttribute('font-size', mark.size);
@@ -109,7 +109,7 @@ export function drawing() {
       if (!node) {
         node = how.make();
         nodes.set(mark.key, node);
-        (UNDER.includes(mark.kind) ? layers.sheets : layers[how.layer]).append(node);
+        (UNDER.includes(mark.kind?.split(' ')[0]) ? layers.sheets : layers[how.layer]).append(node);
       }
       seen.add(mark.key);
       node.setAttribute('class', `mark ${how.set(node, mark)}`.trim());

@@ -40,7 +40,7 @@ export function flow(scene, items, top = scene.top + 20) {
     const place = scene.grid(item.view, x, y, {
       w: unit(w, item.view.cols),
       h: unit(h, item.view.rows),
-      words: first,
+      words: items.length === 1 && scene.narrow ? 'right' : first,
       room: item.view.cols * w + apart - 30,
       ...item,
     });

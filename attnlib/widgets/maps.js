@@ -116,6 +116,13 @@ const SAYS = {
     say`In training some numbers are set to 0 and the others made larger to keep the mean; the shape stays.`,
   scaled_dot_product_attention: () =>
     say`One fused call does scores, scale, mask, softmax and weighted sum; the S × S weights are never handed out.`,
+  layers: ({ params, code: title, inputs: [x], outputs: [y] }, trace) => {
+    const comes = x ? say` from ${name(x)} ${namedShape(trace, x)}` : [];
+    const goes = y ? say` to ${name(y)} ${namedShape(trace, y)}` : [];
+    return params.count > 1
+      ? say`${title} run the same ${params.length} steps again, ${params.count} times with weights of their own,${comes}${goes}. Open them in the list to play them.`
+      : say`${title} runs the same ${params.length} steps with weights of its own,${comes}${goes}. Open it in the list to play them.`;
+  },
   tril: () => say`Row i keeps its columns up to i; what lies right of the diagonal becomes 0.`,
   triu: () => say`Row i keeps its columns from i on; what lies left of the diagonal becomes 0.`,
 };

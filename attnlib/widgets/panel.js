@@ -2,7 +2,9 @@
 
 import { drawing } from './drawing.js';
 import { clamp, code, element, number, range, say, shape, write } from './kit.js';
-import { count, dimSize, indices, namedShape, sheet, shown, sizedShape, wordsOf } from './trace.js';
+import { rowOf } from './phases.js';
+import { hiddenShape, score } from './predict.js';
+import { choices, count, dimName, dimSize, indices, namedShape, sheet, shown, sizedShape, wordsOf } from './trace.js';
 
 const SPEEDS = [
   ['0.5', '½×'],
@@ -10,7 +12,7 @@ const SPEEDS = [
   ['2', '2×'],
   ['4', '4×'],
 ];
-export const KINDS = {
+const KINDS = {
   view: 'view, no copy',
   copy: 'copy',
   'in-place': 'in place',
@@ -18,6 +20,7 @@ export const KINDS = {
   new: 'new memory',
   input: 'input',
   error: 'error',
+  fold: 'folded',
 };
 const ICONS = {
   first: 'M2 2h2v12H2zM14 2v12L5 8z',
@@ -42,34 +45,8 @@ export const icon = (name) =>
     shape('path', { d: ICONS[name], fill: 'currentColor' }),
   );
 const button = (attributes, ...children) => element('button', { type: 'button', ...attributes }, ...children);
-const shapeOf = (trace, tensor) => write(element('span', { class: 'shape' }), namedShape(trace, tensor));
 
-function stepItem(trace, step, n) {
-  const [output] = step.outputs;
-  return element(
-    'li',
-    {},
-    button(
-      { 'data-step': n, class: step.kind === 'error' ? 'failed' : '' },
-      element('span', { class: 'nth' }, String(n + 1)),
-      element(
-        'span',
-        { class: 'name' },
-        output && step.outputs.length === 1
-          ? shown(output) === output.name
-            ? step.variable
-            : output.name
-          : step.variable,
-      ),
-      output
-        ? shapeOf(trace, output)
-        : element('span', { class: 'shape' }, step.kind === 'error' ? 'error' : ''),
-      element('span', { class: 'line' }, step.code),
-    ),
-  );
-}
-
-export function skeleton(trace, id, title) {
+export function skeleton(id, title) {
   const part = {
     title: element('h3', { id: `${id}-title`, class: 'title' }, title),
     deck: element('p', { class: 'deck' }),
@@ -156,19 +133,34 @@ export function skeleton(trace, id, title) {
   return part;
 }
 
+/** What depends on which rows are open: the sizes of the trace, the length of the scrubber and its ticks. */
 export function fill(part, trace, { starts, total }) {
   const sizes = Object.entries(trace.sizes);
   write(
     part.deck,
     sizes.flatMap(([label, size], n) => say`${n ? ' · ' : ''}${dimSize(trace, label, size)}`),
   );
-  part.steps.replaceChildren(...trace.steps.map((step, n) => stepItem(trace, step, n)));
   part.scrub.max = total;
-  if (starts.length <= 60) {
-    part.ticks.replaceChildren(
-      ...starts.map((start) => element('i', { style: `left:${(100 * start) / Math.max(1, total - 1)}%` })),
-    );
-  }
+  const ticks = starts.length <= 60 ? starts : [];
+  part.ticks.replaceChildren(
+    ...ticks.map((start) => element('i', { style: `left:${(100 * start) / Math.max(1, total - 1)}%` })),
+  );
+}
+
+/** The line over the figure: code, shape, and where in the trace this is. */
+export function writeHeadline({ part, row, step, state, trace, plan, hidden, game }) {
+  const [output] = step.outputs;
+  const steps = row.name.includes('–') ? 'steps' : 'step';
+  const where = `${steps} ${row.name} of ${trace.steps.length} · phase ${state.phase + 1} of ${plan[state.step].length}`;
+  const note = ['error', 'fold'].includes(step.kind) ? row.holds : step.note;
+  const notes = [where, KINDS[step.kind] || step.kind, note, game.asked ? score(game) : ''];
+  const known = output ? say`${namedShape(trace, output)} = ${sizedShape(output)}` : [];
+  part.headline.replaceChildren(
+    element('span', { class: 'line' }, step.code || step.variable),
+    write(element('span', { class: 'shape' }), hidden ? hiddenShape(step) : known),
+    element('span', { class: 'kind' }, notes.filter(Boolean).join(' · ')),
+  );
+  part.scrub.setAttribute('aria-valuetext', `${step.variable}, ${where}`);
 }
 
 /** Every number of a tensor, one table a sheet; where there are too many, or none were recorded, the shape in words. */
@@ -219,7 +211,7 @@ export function tablesOf(trace, tensor) {
   ];
 }
 
-export function picker(key, parts, size, value) {
+function picker(key, parts, size, value) {
   const select = element(
     'select',
     { 'data-pick': key },
@@ -227,4 +219,25 @@ export function picker(key, parts, size, value) {
   );
   select.value = String(clamp(value, 0, size - 1));
   return element('label', {}, write(element('span'), parts), select);
+}
+
+/** The choices of this phase: row, column, the sheet in front. Focus stays on the one that was used. */
+export function pickers({ part, host, trace, state, phase, step, hidden }) {
+  const focused = host.shadowRoot && host.shadowRoot.activeElement;
+  const held = focused && focused.dataset.pick;
+  const { i = 0, j = 0 } = phase.picks || {};
+  const sheets = choices(step, phase.kept).map(({ label, size }) => {
+    const at = state.at[label] ?? (phase.other === label ? 1 : 0);
+    return picker(`at:${label}`, say`${dimName(trace, label)} in front`, size, at);
+  });
+  const all = [
+    ...(i > 1 ? [picker('i', say`row i`, i, rowOf(phase, state))] : []),
+    ...(j > 1 ? [picker('j', say`column j`, j, state.j)] : []),
+    ...sheets,
+  ];
+  part.picks.replaceChildren(...(hidden ? [] : all));
+  if (!held) return;
+  for (const select of part.picks.querySelectorAll('select')) {
+    if (select.dataset.pick === held) select.focus();
+  }
 }

@@ -7,15 +7,19 @@ import { productOf } from './cross.js';
 import { productPhases, productSum } from './products.js';
 import { Scene } from './scene.js';
 import { softmax } from './softmax.js';
-import { address, axisRole, rank, shown, valueAt } from './trace.js';
+import { address, axisRole, brief, rank, shown, valueAt } from './trace.js';
 import { viewPhases } from './views.js';
+import { dashed, warningsAt } from './warned.js';
 
 /** @typedef {{ step: number, phase: number, i: number, j: number, at: Object<string, number> }} State */
 /** @typedef {{ say: Function, draw: Function, picks?: { i?: number, j?: number }, row?: number, other?: string }} Phase */
 
 /** @returns {Phase[]} */
-export const phasesOf = (step, trace) =>
-  productPhases(step, trace) || (step.kind !== 'error' && viewPhases(step, trace)) || mapPhases(step, trace);
+export function phasesOf(step, trace) {
+  const phases =
+    productPhases(step, trace) || (step.kind !== 'error' && viewPhases(step, trace)) || mapPhases(step, trace);
+  return warningsAt(trace, step).length ? phases.map((phase) => dashed(phase, step)) : phases;
+}
 
 /** The whole trace as phases, step by step. */
 export const planOf = (trace) => trace.steps.map((step) => phasesOf(step, trace));
@@ -42,12 +46,22 @@ function endOf({ type, x, w = 0, n, step, upright, kind, parts }) {
   return /end/.test(kind) ? x : x + (plain(parts).length * 7) / (/middle/.test(kind) ? 2 : 1);
 }
 
+/** The words of the tokens in a line under the figure, where they found no room in it. */
+function sayTokens(scene) {
+  if (!scene.unsaid) return;
+  const { tokens, label } = scene.unsaid;
+  const low = Math.max(...scene.marks.map((mark) => (mark.y || 0) + (mark.h || 0)));
+  const words = `${label}: ${tokens.map((word, n) => `${n} ${word}`).join(' · ')}`;
+  scene.text('tokens', 2, low + 34, brief(words, Math.floor(scene.width / 6.4)));
+}
+
 /** The marks of one phase, with the size they take. */
 export function sceneOf(trace, plan, state, width) {
   const phase = plan[state.step][state.phase];
   const seen = seenBy(phase, state);
   const scene = new Scene(trace, seen.at, width);
   phase.draw(scene, seen);
+  sayTokens(scene);
   const bottom = scene.marks.reduce(
     (low, mark) =>
       Math.max(

@@ -22,12 +22,13 @@ import { listen } from './wiring.js';
 
 const START = { step: 0, phase: 0, i: undefined, j: 1, at: {}, playing: false, speed: 1 };
 const PAUSE = 2600; // milliseconds a phase stands at speed 1
+const HURRY = 300; // who goes on sooner than after so many milliseconds sees no motion
 
 // ---------- view and wiring
 
 class Player {
   constructor(trace, { id, title, host, signal }) {
-    Object.assign(this, { trace, id, host, signal, timer: 0, game: startPredict() });
+    Object.assign(this, { trace, id, host, signal, timer: 0, went: 0, game: startPredict() });
     this.state = { ...START, at: {} };
     this.tree = rowsOf(trace);
     this.part = skeleton(id, title);
@@ -80,6 +81,9 @@ class Player {
   }
 
   go(place) {
+    const now = performance.now();
+    this.part.stage.classList.toggle('hurried', now - this.went < HURRY);
+    this.went = now;
     Object.assign(this.state, placeAt(this.places, place));
     this.figure.cursor = null;
     this.show();
@@ -247,7 +251,8 @@ class Player {
     part.scrub.value = this.here + 1;
     part.controls.first.disabled = part.controls.back.disabled = this.here === 0;
     part.controls.next.disabled = part.controls.last.disabled = this.here === this.places.total - 1;
-    this.steps.follow();
+    cancelAnimationFrame(this.frame);
+    this.frame = requestAnimationFrame(() => this.steps.follow()); // asks for a layout: once a frame
   }
 
   draw() {

@@ -18,10 +18,10 @@ export const startPredict = () => ({ on: false, known: new Set(), right: 0, aske
 
 /** A step can be asked for when it has one result with axes and is no input. */
 export const asks = (step) =>
-  step.kind !== 'input' && step.outputs.length === 1 && step.outputs[0].dims.length > 0;
+  !['input', 'fold'].includes(step.kind) && step.outputs.length === 1 && step.outputs[0].dims.length > 0;
 
 /** Whether the shape of a step is still the reader's to say. */
-export const hides = (game, trace, n) => game.on && !game.known.has(n) && asks(trace.steps[n]);
+export const hides = (game, step) => game.on && !game.known.has(step) && asks(step);
 
 /** What may be answered: every name of the trace with one size, and what the result itself has. */
 export function answers(trace, step) {

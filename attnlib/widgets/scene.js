@@ -4,7 +4,7 @@
    cell is masked; arcs join the indices that are multiplied and summed away. */
 
 import { clamp, dim, number, plain, range, say } from './kit.js';
-import { axisRole, brief, dimSize, isClosed, isPair, shown, wordsOf } from './trace.js';
+import { axisRole, brief, dimSize, isClosed, isPair, shown, wordsAlong, wordsOf } from './trace.js';
 
 const DIGITS = 26; // a narrower cell shows its colour only
 const SINGLE = 5; // a smaller one is not drawn by itself: the grid becomes a block, to scale
@@ -14,6 +14,16 @@ const THIN = 14; // the least a side of a block is drawn with
 
 /** The unit of an axis: never so small that the whole axis vanishes. */
 export const unit = (size, n) => Math.max(size, THIN / Math.max(1, n));
+
+/** Whether so many lines cannot be told apart at this size. */
+const isElided = (n, size) => size < SINGLE || n > 200;
+
+/** Where the lines of a side are drawn: every one, or the first three and the last three. */
+function linesOf(n, size) {
+  if (!isElided(n, size)) return range(n - 1).map((i) => (i + 1) * size);
+  const few = range(n * size > 8 * SINGLE ? 3 : 0).map((i) => (i + 1) * SINGLE);
+  return [...few, ...few.map((at) => n * size - at)];
+}
 
 /** Colour of a value on the one diverging scale of the trace. */
 export function tint(value, full) {
@@ -38,6 +48,7 @@ export class Scene {
     [this.cellWidth, this.cellHeight] = this.narrow ? [31, 28] : [44, 34];
     [this.left, this.top, this.gap, this.rise] = this.narrow ? [28, 46, 23, 46] : [92, 62, 46, 48];
     this.line = this.narrow ? 26 : 30;
+    this.unsaid = null; // words of tokens for which a phone has no room beside the grid
   }
 
   add(type, key, mark) {
@@ -148,9 +159,11 @@ export class Scene {
       bottom: y + view.rows * h,
     };
     place.block = !view.tensor.values || w < SINGLE || h < SINGLE || view.rows * view.cols > CELLS;
-    const depth = this.sheets(id, place, stack);
-    place.depth = depth;
-    if (place.block) this.block(id, place);
+    place.depth = this.sheets(id, place, stack);
+    const keys = options.words === 'none' || place.block || w < this.cellWidth || this.narrow ? null : wordsAlong(this.trace, view);
+    place.tokens = keys || [];
+    place.lift = keys && !(options.col && options.col.under) ? 14 : 0; // the axis stands above the words
+    if (place.block) this.block(id, view, place);
     else this.cells(view, place, options);
     this.axes(id, view, place, options);
     if (options.name !== false) this.title(id, view, place, options);
@@ -174,19 +187,20 @@ export class Scene {
     return 6 * behind.length;
   }
 
-  /** A grid without numbers: its outline, and its lines where they can be told apart. */
-  block(id, { x, y, w, h, rows, cols }) {
-    this.box(`${id}.block`, x, y, cols * w, rows * h, 'block');
+  /** A grid without numbers: its outline to scale, and its lines where they can be told apart. Of a side with too many
+   * the first and the last few are drawn, larger than they are, and dots say that the rest is left out. */
+  block(id, view, { x, y, w, h, rows, cols }) {
+    const [wide, high] = [cols * w, rows * h];
+    this.add('box', `${id}.block`, { x, y, w: wide, h: high, kind: 'block', role: null, of: view.tensor });
     const lines = (n, size, draw) =>
-      size < SINGLE || n > 200
-        ? ''
-        : range(n - 1)
-            .map((i) => draw((i + 1) * size))
-            .join('');
-    const d =
-      lines(cols, w, (at) => `M${x + at} ${y}v${rows * h}`) +
-      lines(rows, h, (at) => `M${x} ${y + at}h${cols * w}`);
+      linesOf(n, size)
+        .map((at) => draw(at))
+        .join('');
+    const d = lines(cols, w, (at) => `M${x + at} ${y}v${high}`) + lines(rows, h, (at) => `M${x} ${y + at}h${wide}`);
     if (d) this.path(`${id}.lines`, d, 'lines');
+    const [left, over] = [isElided(cols, w), isElided(rows, h)];
+    if (left && wide > 40) this.text(`${id}.more`, x + wide / 2, y + high / 2 + 4, over ? '⋱' : '⋯', 'middle sign');
+    else if (over && high > 40) this.text(`${id}.more`, x + wide / 2, y + high / 2 + 4, '⋮', 'middle sign');
   }
 
   cells(view, { x, y, w, h }, options) {
@@ -229,6 +243,7 @@ export class Scene {
     const short = rows * h < 40 && !silent;
     const spoken = words && !this.narrow && !block && !row.right && !row.sum && h > 13;
     const tokens = (spoken && wordsOf(this.trace, view)) || [];
+    if (this.narrow && !block && words !== 'none') this.aside(id, view, { right, y, h, depth, words });
     this.axis(
       `${id}.axis.${view.rowDim}`,
       view.rowDim,
@@ -256,9 +271,23 @@ export class Scene {
     });
   }
 
-  colAxis(id, view, { x, y, w, cols, bottom, block, depth }, { col = {}, lit = {} }) {
+  /** On a phone the words stand to the right of a grid that is alone, else in a line of their own under the figure. */
+  aside(id, view, { right, y, h, depth, words }) {
+    const tokens = wordsOf(this.trace, view);
+    if (!tokens) return;
+    if (words !== 'right') this.unsaid = { tokens, label: view.rowDim };
+    else tokens.forEach((word, i) => this.text(`${id}.word${i}`, right + depth + 8, y + (i + 0.5) * h + 4, word));
+  }
+
+  colAxis(id, view, { x, y, w, cols, bottom, block, depth, tokens, lift }, { col = {}, lit = {} }) {
     const says = this.axisWords(view.colDim, cols, col.word);
-    this.axis(`${id}.axis.${view.colDim}`, view.colDim, x, col.under ? bottom + 9 + depth : y - 9, cols, w, {
+    const away = lift ? -lift : tokens.length ? 14 : 0;
+    tokens.forEach((word, j) => {
+      const kind = lit.j === j ? 'middle small ink' : 'middle small';
+      const at = lift ? y - 6 : bottom + depth + 14;
+      this.text(`${id}.key${j}`, x + (j + 0.5) * w, at, brief(word, 8), kind);
+    });
+    this.axis(`${id}.axis.${view.colDim}`, view.colDim, x, (col.under ? bottom + 9 + depth : y - 9) + away, cols, w, {
       under: col.under,
       sum: col.sum,
       on: lit.j,
@@ -266,19 +295,19 @@ export class Scene {
       parts: col.sum ? [] : says,
     });
     if (!col.sum) return;
-    const at = this.narrow ? [Math.max(x + (cols * w) / 2, 36), y - 16] : [x - 14, y - 5];
+    const at = this.narrow ? [Math.max(x + (cols * w) / 2, 36), y - 16] : [x - 14, y - 5 - lift];
     this.text(`${id}.cols`, ...at, says, this.narrow ? 'middle strong' : 'end strong');
   }
 
   title(
     id,
     view,
-    { x, y, bottom, depth },
+    { x, y, bottom, depth, tokens, lift },
     { name = shown(view.tensor), nameBelow = false, col = {}, kind = '', room = 400 },
   ) {
     const at = nameBelow
-      ? bottom + (col.under ? 38 : 10) + depth + (depth ? 10 : 12)
-      : y - (view.colDim === null || col.under ? 12 : this.narrow ? 32 : 40);
+      ? bottom + (col.under ? 38 : 10) + depth + (depth ? 10 : 12) + (col.under && tokens.length ? 14 : 0)
+      : y - (view.colDim === null || col.under ? 12 : this.narrow ? 32 : 40) - lift;
     const notes = view.stack.map((axis) => dimSize(this.trace, axis.label, axis.size));
     const apart = col.sum && this.narrow;
     const after = notes.flatMap((note) => [...say`\u2002`, ...note]);

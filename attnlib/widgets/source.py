@@ -27,7 +27,10 @@ NEUTRAL = {
 }
 
 # Modules that the player's script hands on to those of the labs on the same page.
-SHARED = ("kit.js", "surface.js", "trace.js", "scene.js", "drawing.js", "softmax.js")
+SHARED = tuple(
+    f"{name}.js"
+    for name in ("kit", "surface", "trace", "scene", "drawing", "softmax", "cross", "memory")
+)
 
 _IMPORT = re.compile(r"^import ([^;]+?) from '(\.{1,2}/[\w./-]+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:default \{.*\};\n)?", re.MULTILINE)

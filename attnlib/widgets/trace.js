@@ -96,6 +96,13 @@ function place(step, latest) {
 /** Whether a row is one part of its line, so that no variable takes its result. */
 const isPart = ({ kind, variable }) => kind !== 'error' && !/^\w+(, \w+)*$/.test(variable || '');
 
+/** The line a row is shown with: a part of a line shows that part, an argument says whose it is. */
+function lineOf(json) {
+  const [, name] = (json.kind === 'input' && /^\s*(?:async )?def (\w+)/.exec(text(json.code))) || [];
+  if (name) return text(`${text(json.variable) || 'an'} — argument of ${name}`);
+  return text((isPart(json) && json.expression) || json.code);
+}
+
 /** @returns {Step} */
 function readStep(json, index, latest, depth = 0) {
   if (!isRecord(json)) fail(`step ${index} is missing`);
@@ -106,7 +113,7 @@ function readStep(json, index, latest, depth = 0) {
     index,
     file: text(json.file),
     line: whole(json.line) ? json.line : null,
-    code: text((isPart(json) && json.expression) || json.code),
+    code: lineOf(json),
     op: text(json.op, 'step'),
     variable: text(json.variable),
     kind: text(json.kind, 'new'),
@@ -125,7 +132,8 @@ function readStep(json, index, latest, depth = 0) {
   step.variable ||=
     step.outputs.map((output) => output.name).join(', ') || (step.kind === 'error' ? step.code : step.op);
   place(step, latest);
-  step.steps = children.map((child, n) => readStep(child, n + 1, new Map(latest), depth + 1));
+  const inside = children.length ? new Map(latest) : null;
+  step.steps = children.map((child, n) => readStep(child, n + 1, inside, depth + 1));
   return step;
 }
 
@@ -295,6 +303,9 @@ export function wordsOf(trace, { rows, rowDim, stack }) {
   const words = apart ? trace.words.slice(sequence.at * rows, (sequence.at + 1) * rows) : trace.words;
   return words.length === rows ? words : null;
 }
+
+/** The words of a sheet's columns, where its columns are the tokens. */
+export const wordsAlong = (trace, view) => wordsOf(trace, { ...view, rows: view.cols, rowDim: view.colDim });
 
 /** The axes a reader may choose along: those before the last `kept`, of every tensor of the step. */
 export function choices(step, kept = 2) {

@@ -11,7 +11,7 @@ from typing import Any
 from .. import output
 from ..source import SHARED, Bundle
 
-LABS = ("scaling",)
+LABS = ("projections", "scaling")
 
 
 @dataclass(frozen=True)

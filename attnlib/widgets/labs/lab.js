@@ -31,12 +31,6 @@ export function stateOf(fields, words = {}) {
   );
 }
 
-/** A matrix as a tensor that can be drawn: dims names the rows and the columns. */
-export function matrix(name, rows, dims, digits = 2) {
-  const shape = [rows.length, rows[0].length];
-  return { name, storage: name, shape, dims, strides: [shape[1], 1], offset: 0, values: rows.flat(), digits };
-}
-
 /** What a figure is drawn in: colours of the dimensions, the value with the full colour, words for the rows of S. */
 const worldOf = (data, { full = 1, words = null } = {}) => ({
   full,

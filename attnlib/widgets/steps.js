@@ -1,0 +1,93 @@
+/* The list of steps: one entry a row, folds that open, the current row marked. Entries are made once and kept. */
+
+import { element, write } from './kit.js';
+import { asks, hiddenShape, hides } from './predict.js';
+import { namedShape, shown } from './trace.js';
+
+const button = (attributes, ...children) => element('button', { type: 'button', ...attributes }, ...children);
+
+/** The name a row is listed under: that of its result, where a part of a line has no variable. */
+function title(step) {
+  const [output] = step.outputs;
+  const own = output && step.outputs.length === 1 && step.kind !== 'fold' && shown(output) !== output.name;
+  return own ? output.name : step.variable;
+}
+
+function entry(trace, row) {
+  const { step } = row;
+  const [output] = step.outputs;
+  const shape = output ? namedShape(trace, output) : [{ text: step.kind === 'error' ? 'error' : '', kind: '' }];
+  const says = step.kind === 'fold' ? '' : step.code;
+  const item = element(
+    'li',
+    { class: row.depth ? 'inner' : '' },
+    button(
+      { class: step.kind === 'error' ? 'go failed' : 'go' },
+      element('span', { class: 'nth' }, row.name),
+      element('span', { class: 'name' }, title(step)),
+      write(element('span', { class: 'shape' }), shape),
+      element('span', { class: 'line' }, says),
+    ),
+  );
+  if (row.holds) {
+    const label = `${row.holds}, ${title(step)}`;
+    row.toggle = button({ class: 'fold', 'aria-expanded': 'false', 'aria-label': label }, row.holds);
+    item.append(row.toggle);
+  }
+  return item;
+}
+
+/** The list; `go(row)` and `fold(row)` are what its buttons do. */
+export class Steps {
+  constructor(list, trace, signal, { go, fold }) {
+    Object.assign(this, { list, trace, rows: [], marked: null, owner: new WeakMap() });
+    list.addEventListener(
+      'click',
+      (event) => {
+        const item = event.target.closest('li');
+        const row = item && this.owner.get(item);
+        if (row) (event.target.closest('.fold') ? fold : go)(row);
+      },
+      { signal },
+    );
+  }
+
+  /** List these rows. */
+  fill(rows, game) {
+    this.rows = rows;
+    for (const row of rows) {
+      if (!row.item) {
+        row.item = entry(this.trace, row);
+        this.owner.set(row.item, row);
+      }
+      if (row.toggle) row.toggle.setAttribute('aria-expanded', String(row.open));
+    }
+    this.list.replaceChildren(...rows.map((row) => row.item));
+    this.hide(game);
+  }
+
+  /** Shapes that are still to be predicted stand as question marks. */
+  hide(game) {
+    for (const { step, item } of this.rows) {
+      if (!asks(step)) continue;
+      const shape = hides(game, step) ? hiddenShape(step) : namedShape(this.trace, step.outputs[0]);
+      write(item.querySelector('.shape'), shape);
+    }
+  }
+
+  mark(row) {
+    if (this.marked) this.marked.item.firstChild.removeAttribute('aria-current');
+    row.item.firstChild.setAttribute('aria-current', 'step');
+    this.marked = row;
+  }
+
+  /** Bring the current row into view where the list scrolls by itself; the page stays where it is. */
+  follow() {
+    const { list, marked } = this;
+    if (!marked || list.scrollHeight <= list.clientHeight) return;
+    const { offsetTop: top, offsetHeight: height } = marked.item;
+    if (top < list.scrollTop || top + height > list.scrollTop + list.clientHeight) {
+      list.scrollTop = top - list.clientHeight / 3;
+    }
+  }
+}
