@@ -31,7 +31,7 @@ class Counterexample:
         lines = [f"Seen with {sizes}:"]
         for name, value in self.inputs.items():
             lines += self._input(name, value)
-        return "\n".join([*lines, *self._results(), *self._differences()])
+        return "\n".join([*lines, *self._results(), *self.differences()])
 
     def _input(self, name: str, value: Any) -> list[str]:
         """Of a large tensor the sequence of the batch in which the difference stands."""
@@ -51,13 +51,13 @@ class Counterexample:
             came = [f"yours {tuple(yours.shape)}", *grid(yours, "")]
         return [*came, f"wanted{named(dims)}", *grid(self.wanted, dims)]
 
-    def _differences(self) -> list[str]:
+    def differences(self) -> list[str]:
         """Name the places, and say what stands in the first one."""
         names = self.dims[""].removeprefix("bool ").split()
         if not self.where:
             if isinstance(self.yours, Tensor) and self.yours.shape != self.wanted.shape:
                 came, due = tuple(self.yours.shape), tuple(self.wanted.shape)
-                return [f"shapes differ: yours {came}, wanted{named(self.dims[''])} {due}"]
+                return [f"The shapes differ: yours {came}, wanted{named(self.dims[''])} {due}"]
             return []
         first = self.where[0]
         place = ", ".join(f"{n} {i}" for n, i in zip(names, first, strict=False) if n != "1")
@@ -65,7 +65,7 @@ class Counterexample:
         pair = self.yours[first].item(), self.wanted[first].item()
         shown = [[number(value, digits) for value in pair] for digits in (3, 5, 8)]
         yours, wanted = next((both for both in shown if both[0] != both[1]), shown[-1])
-        return [f"they differ at {place}: yours {yours}, wanted {wanted}{more}"]
+        return [f"They differ at {place}: yours {yours}, wanted {wanted}{more}"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -105,7 +105,11 @@ class Verdict:
         parts = [f"<p><strong>{html.escape(self._mark())}</strong> {first}</p>"]
         parts += [f"<p>{_code_of(line)}</p>" for line in rest]
         if self.counterexample is not None:
-            parts.append(f"<pre>{_marked(html.escape(str(self.counterexample)))}</pre>")
+            said = self.counterexample.differences()
+            lines = str(self.counterexample).split("\n")
+            numbers = html.escape("\n".join(lines[: len(lines) - len(said)]))
+            parts.append(f"<pre>{_marked(numbers)}</pre>")
+            parts += [f"<p>{html.escape(line)}</p>" for line in said]
         if self.notes:
             parts += [f"<p>Note: {_lines(note)}</p>" for note in self.notes]
         style = f"border-left: 4px solid {_RIM[state]}; padding-left: 14px"

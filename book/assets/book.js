@@ -106,6 +106,93 @@
   };
   new ResizeObserver(markScrollers).observe(root);
 
+  // --- exercises: what a reader ticks stays in this browser, and can be taken along or cleared ---
+  const asked = new Map();
+  for (const section of document.querySelectorAll("section[id^=exercise-]"))
+    asked.set(section.id.slice("exercise-".length), section);
+  if (asked.size) {
+    const element = (name, properties, ...inside) => {
+      const made = Object.assign(document.createElement(name), properties);
+      made.append(...inside);
+      return made;
+    };
+    const read = text => {
+      try {
+        const ids = JSON.parse(text).done;
+        return new Set(ids.filter(id => /^[a-z-]{1,40}$/.test(id)));
+      } catch { return null; }
+    };
+    let done = read(store.get("exercises")) ?? new Set();
+    const written = () => JSON.stringify({ book: "attention-book", version: 1, done: [...done].sort() });
+    const keep = () => { store.set("exercises", written()); tellProgress(); };
+
+    const boxes = new Map();
+    for (const [id, section] of asked) {
+      const box = element("input", { type: "checkbox", ariaLabel: `Done: ${id}` });
+      box.addEventListener("change", () => { done[box.checked ? "add" : "delete"](id); keep(); });
+      section.querySelector("h3").after(element("label", { className: "done" }, box, "Done"));
+      boxes.set(id, box);
+    }
+    // One line for each group of exercises: a chapter's own, or each chapter's on the list page.
+    const counts = new Map();
+    for (const section of asked.values()) {
+      const group = section.parentElement;
+      if (!counts.has(group)) {
+        counts.set(group, element("p", { className: "count", role: "status" }));
+        group.querySelector("h2").after(counts.get(group));
+      }
+    }
+    const tellProgress = () => {
+      for (const [id, box] of boxes) box.checked = done.has(id);
+      for (const [group, line] of counts) {
+        const inside = [...asked].filter(([, section]) => section.parentElement === group);
+        line.textContent = `${inside.filter(([id]) => done.has(id)).length} of ${inside.length} done`;
+      }
+    };
+
+    if (counts.size > 1) { // the list page: take it along, bring it back, clear it
+      const said = element("span", { role: "status" });
+      const button = (text, act) => {
+        const made = element("button", { type: "button", textContent: text });
+        made.addEventListener("click", () => act(made));
+        return made;
+      };
+      const save = button("Save to a file", () => {
+        const url = URL.createObjectURL(new Blob([written()], { type: "application/json" }));
+        element("a", { href: url, download: "attention-exercises.json" }).click();
+        setTimeout(() => URL.revokeObjectURL(url), 1000);
+        said.textContent = "Saved.";
+      });
+      const file = element("input", { type: "file", accept: ".json", hidden: true });
+      file.addEventListener("change", async () => {
+        const ids = file.files[0].size < 1e5 ? read(await file.files[0].text()) : null;
+        if (ids) { done = ids; keep(); }
+        said.textContent = ids ? "Loaded." : "That is no file of this page.";
+        file.value = "";
+      });
+      const clear = button("Clear", made => {
+        if (made.textContent === "Clear") { made.textContent = "Clear all ticks?"; return; }
+        done.clear();
+        keep();
+        made.textContent = "Clear";
+        said.textContent = "Cleared.";
+      });
+      clear.addEventListener("blur", () => { clear.textContent = "Clear"; });
+      const kept = store.set("kept", "yes") ?? store.get("kept") === "yes";
+      const where = kept
+        ? "What you tick as done is kept in this browser, for whoever uses it."
+        : "This browser keeps nothing, so save your ticks before you leave.";
+      const tools = element("div", { className: "progress" },
+        element("p", {}, where),
+        element("div", {}, save, button("Load a file", () => file.click()), file, clear, said));
+      document.querySelector("main h2").parentElement.before(tools);
+    }
+    addEventListener("storage", event => {
+      if (event.key?.endsWith(".exercises")) { done = read(event.newValue) ?? new Set(); tellProgress(); }
+    });
+    tellProgress();
+  }
+
   // --- the section in view is marked in the contents ---
   const entries = new Map();
   for (const a of contents.querySelectorAll(".sections a")) {

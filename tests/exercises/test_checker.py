@@ -213,7 +213,7 @@ def test_the_counterexample_is_small_and_speaks_in_dims() -> None:
     first = shown.where[0]
     assert abs(shown.yours[first] - shown.wanted[first]) > 1e-4
     text = str(verdict)
-    assert "scores (batch, Sq, Sk)\n" in text and "they differ at batch 0, Sq 0" in text
+    assert "scores (batch, Sq, Sk)\n" in text and "They differ at batch 0, Sq 0" in text
     oracle_row = oracle.attention_weights(shown.inputs["scores"][0].tolist())
     assert torch.allclose(shown.wanted[0], torch.tensor(oracle_row, dtype=torch.float64))
 
