@@ -76,7 +76,7 @@ def a_notebook() -> dict[str, Any]:
     """A small notebook in the normal form, as it would lie in a file named `small.ipynb`."""
     code = {
         "cell_type": "code",
-        "execution_count": 1,
+        "execution_count": 2,
         "metadata": {"tags": ["hide-input"]},
         "outputs": [{"output_type": "stream", "name": "stdout", "text": ["1\n"]}],
         "source": ["print(1)"],
@@ -109,15 +109,17 @@ RAISED = {"output_type": "error", "ename": "ValueError", "evalue": "", "tracebac
 @pytest.mark.parametrize(
     ("where", "value", "words"),
     [
-        (("cells", 1, "id"), "mine", "id 'mine'"),
-        (("cells", 1, "execution_count"), 7, "execution_count 7"),
-        (("cells", 1, "execution_count"), None, "execution_count None"),
-        (("cells", 1, "outputs"), [VIEW], "a widget view"),
-        (("cells", 1, "outputs"), [WARNED], "written to stderr"),
-        (("cells", 1, "outputs"), [RAISED], "an error is committed: ValueError"),
-        (("cells", 1, "metadata", "collapsed"), True, "not in the normal form"),
+        (("cells", 2, "id"), "mine", "id 'mine'"),
+        (("cells", 2, "execution_count"), 7, "execution_count 7"),
+        (("cells", 2, "execution_count"), None, "execution_count None"),
+        (("cells", 2, "outputs"), [VIEW], "a widget view"),
+        (("cells", 2, "outputs"), [WARNED], "written to stderr"),
+        (("cells", 2, "outputs"), [RAISED], "an error is committed: ValueError"),
+        (("cells", 2, "metadata", "collapsed"), True, "not in the normal form"),
         (("metadata", "kernelspec"), {"name": "mine"}, "kernelspec is"),
         (("metadata", "widgets"), {"state": {}}, "widget state"),
+        (("cells", 1, "source"), ["pass"], "not in the normal form"),
+        (("cells", 1, "id"), "mine", "the cell for Colab is missing"),
         (("cells", 0, "source"), ["x" * notebooks.MAX_BYTES], "more than 300,000"),
     ],
 )
@@ -135,9 +137,9 @@ def test_each_departure_from_the_normal_form_is_named(
 def test_normalise_joins_streams_and_drops_what_remembers_the_run() -> None:
     notebook = a_notebook()
     stream = {"output_type": "stream", "name": "stdout", "text": "1\n"}
-    notebook["cells"][1]["outputs"] = [stream, stream | {"text": "2\n"}, VIEW]
-    notebook["cells"][1]["metadata"]["execution"] = {"iopub.execute_input": "2026"}
+    notebook["cells"][2]["outputs"] = [stream, stream | {"text": "2\n"}, VIEW]
+    notebook["cells"][2]["metadata"]["execution"] = {"iopub.execute_input": "2026"}
     notebook["metadata"]["widgets"] = {"state": {}}
-    cell = notebooks.normalise(notebook, "small")["cells"][1]
+    cell = notebooks.normalise(notebook, "small")["cells"][2]
     assert cell["outputs"] == [stream | {"text": ["1\n", "2\n"]}]
     assert cell["metadata"] == {"tags": ["hide-input"]}

@@ -4,8 +4,9 @@
     python tools/notebooks.py check [FILES]   say what is not normal; exit 1 if anything is
 
 The normal form makes a diff show what a person changed: cell ids follow from the file's name and
-the cell's place, keys are sorted, and nothing remembers when or where a run took place. The code
-runs under `RUN_ENV`, where every CPU prints the same digits and players leave their loader out.
+the cell's place, keys are sorted, and nothing remembers when or where a run took place. Below the
+title stands the cell of `colab.py`. The code runs under `RUN_ENV`, where every CPU prints the same
+digits and players leave their loader out.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from pathlib import Path
 from typing import Any
+
+import colab
 
 ROOT = Path(__file__).resolve().parent.parent
 WORKERS = 2
@@ -61,9 +64,17 @@ def cell_id(stem: str, index: int) -> str:
     return hashlib.sha256(f"{stem}/{index}".encode()).hexdigest()[:8]
 
 
+def _ids(cells: list[Notebook], stem: str) -> Iterator[tuple[str, Notebook]]:
+    """Each cell with the id that it should have; the cell for Colab has its own and counts not."""
+    index = 0
+    for cell in cells:
+        yield (colab.ID if colab.is_ours(cell) else cell_id(stem, index)), cell
+        index += not colab.is_ours(cell)
+
+
 def normalise(notebook: Notebook, stem: str) -> Notebook:
     """Return a copy in the normal form; `stem` is the file's name without its ending."""
-    cells = [_cell(cell, cell_id(stem, index)) for index, cell in enumerate(notebook["cells"])]
+    cells = [_cell(cell, id_) for id_, cell in _ids(colab.placed(notebook["cells"]), stem)]
     metadata: Notebook = {"kernelspec": KERNEL, "language_info": LANGUAGE}
     if "mystnb" in notebook["metadata"]:
         metadata["mystnb"] = notebook["metadata"]["mystnb"]
@@ -71,7 +82,8 @@ def normalise(notebook: Notebook, stem: str) -> Notebook:
 
 
 def _cell(cell: Notebook, id_: str) -> Notebook:
-    kept = {key: value for key, value in cell["metadata"].items() if key in KEPT_CELL_METADATA}
+    keep = set(cell["metadata"]) if id_ == colab.ID else KEPT_CELL_METADATA
+    kept = {key: value for key, value in cell["metadata"].items() if key in keep}
     normal: Notebook = {"cell_type": cell["cell_type"], "id": id_, "metadata": kept}
     source = "".join(cell["source"]).strip("\n")
     normal["source"] = source.splitlines(keepends=True)
@@ -123,6 +135,7 @@ def executed(path: Path) -> Notebook:
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
+    notebook.cells = nbformat.from_dict(colab.placed(notebook.cells))
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
@@ -169,10 +182,12 @@ def faults(path: Path) -> list[str]:
         found.append(f"{len(text.encode()):,} bytes, more than {MAX_BYTES:,}")
     found.extend(_metadata_faults(notebook))
     previous = 0
-    for index, cell in enumerate(notebook["cells"]):
+    if not any(colab.is_ours(cell) for cell in notebook["cells"]):
+        found.append("the cell for Colab is missing")
+    for index, (id_, cell) in enumerate(_ids(notebook["cells"], path.stem)):
         where = f"cell {index}"
-        if cell.get("id") != cell_id(path.stem, index):
-            found.append(f"{where}: id {cell.get('id')!r} is not {cell_id(path.stem, index)!r}")
+        if cell.get("id") != id_:
+            found.append(f"{where}: id {cell.get('id')!r} is not {id_!r}")
         if cell["cell_type"] != "code":
             continue
         found.extend(f"{where}: {fault}" for fault in _output_faults(cell))
