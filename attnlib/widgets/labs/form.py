@@ -11,7 +11,7 @@ from typing import Any
 from .. import output
 from ..source import SHARED, Bundle
 
-LABS = ("projections", "scaling")
+LABS = ("projections", "matmul", "scaling", "mask")
 
 
 @dataclass(frozen=True)

@@ -82,11 +82,12 @@ export function draw(scene, data, state) {
   const { scores, weights } = rowAt(data, state);
   drawLine(scene, x, 64, width, scores, expected(data, state));
   drawWeights(scene, x, 146, width, weights);
+  scene.text('measured', x, 226, 'Over 512 rows, recorded from a run of PyTorch:');
   const cols = scene.narrow ? 2 : 4;
   const gap = scene.narrow ? 40 : 44;
   const w = (width - (cols - 1) * gap - 20) / cols;
   CURVES.forEach(([name, top], n) => {
-    const place = { x: x + 20 + (n % cols) * (w + gap), y: 262 + Math.floor(n / cols) * 190, w, h: 110 };
+    const place = { x: x + 20 + (n % cols) * (w + gap), y: 282 + Math.floor(n / cols) * 190, w, h: 110 };
     drawCurve(scene, `curve${n}`, name, n ? top : spreadTop(data, state), place, data, state, n);
   });
 }
