@@ -16,13 +16,14 @@ unexport JUPYTER_PATH
 # Packages are compiled when they are first imported; without a place to keep that, at every import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help environment book serve lab notebooks test bench clean
+.PHONY: help environment native book serve lab notebooks test bench clean
 
 help:
 	@echo 'make book       set up, run every notebook, build the pages'
 	@echo 'make serve      the same, then show them on this machine (127.0.0.1)'
 	@echo 'make lab        open the notebooks in JupyterLab'
 	@echo 'make test       everything that must hold; PART="unit style" runs some parts only'
+	@echo 'make native     compile the head in C and C++, where there is a compiler'
 	@echo 'make bench      measurements, side by side'
 	@echo 'make notebooks  run the notebooks and write their outputs into the files'
 	@echo 'make clean      remove the environment and everything built'
@@ -36,16 +37,19 @@ environment:
 	echo 'set-up failed: Python 3.11, 3.12 or 3.13 is needed (say which: make PYTHON=/path/to/python)' >&2; \
 	exit 1
 
-book: environment
+native: environment
+	@$(python) native/building.py
+
+book: environment native
 	@$(python) tools/book.py
 
 serve: book
 	@$(python) tools/serve.py
 
-lab: environment
+lab: environment native
 	@$(python) -m jupyterlab --ServerApp.ip=127.0.0.1 --notebook-dir=book
 
-notebooks: environment
+notebooks: environment native
 	@$(python) tools/notebooks.py run
 
 test: environment

@@ -15,9 +15,15 @@ ENVIRONMENT = {
 
 
 def library_hash(root):
-    """Hash every source file of the library, names included."""
+    """Hash every file that the notebooks run on, names included.
+
+    That is the library, the heads in C and C++ with what was compiled of them, and measurements.
+    """
     digest = hashlib.sha256()
-    sources = [p for p in (root / "attnlib").rglob("*") if p.suffix in {".py", ".js", ".css"}]
+    kinds = {".py", ".js", ".css", ".h", ".c", ".cpp", ".json"}
+    folders = [root / name for name in ("attnlib", "native", "benchmarks")]
+    sources = [p for folder in folders for p in folder.rglob("*") if p.suffix in kinds]
+    sources += (root / "_build" / "native").glob("*/compiler")
     for path in sorted(sources):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0")
         digest.update(path.read_bytes() + b"\0")

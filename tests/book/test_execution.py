@@ -41,10 +41,16 @@ def test_same_library_keeps_the_runs(app):
     assert app.env.all_docs == {"book/01": 1.0}
 
 
-@pytest.mark.parametrize("name", ["scores.py", "player.js", "deep/er.py"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("attnlib/scores.py", "attnlib/player.js", "attnlib/deep/er.py", "native/head.c"),
+        *("_build/native/c-1234/compiler", "benchmarks/measured.json"),
+    ],
+)
 def test_changed_or_new_file_drops_them(app, name):
-    path = app.srcdir / "attnlib" / name
-    path.parent.mkdir(exist_ok=True)
+    path = app.srcdir / name
+    path.parent.mkdir(exist_ok=True, parents=True)
     path.write_text("a = 2\n")
     execution.drop_stale_results(app)
     assert not stored(app)
