@@ -85,7 +85,8 @@ def grid(
     ]
     signed = LinearSegmentedColormap.from_list("signed", SIGNED)
     cut = digits is None  # a large map: one picture of pixels is smaller than a shape for each cell
-    ax.pcolormesh(cells, cmap=signed, vmin=-limit, vmax=limit, edgecolors=PAPER, rasterized=cut)
+    edges = "none" if cut and len(cells) > 12 else PAPER  # lines would hide cells that small
+    ax.pcolormesh(cells, cmap=signed, vmin=-limit, vmax=limit, edgecolors=edges, rasterized=cut)
     for i, row in enumerate(cells):
         for j, value in enumerate(row):
             if blocked is not None and blocked[i, j]:

@@ -14,6 +14,7 @@ from typing import Any
 
 Cell = dict[str, Any]
 WORDS, LINES, MEDIAN, IDEAS = 80, 12, 5, 8
+PHONE, SMALLEST = 350, 6.5  # pixels
 HIDDEN = {"hide-cell", "hide-input", "remove-cell", "remove-input"}
 # The rungs of the ladder that every chapter climbs; any other second-level heading is an idea.
 RUNGS = re.compile(
@@ -99,6 +100,21 @@ def without_alt(cells: list[Cell]) -> Iterator[str]:
     for index, text in prose(cells):
         if re.search(r"!\[\s*\]|<img(?![^>]*alt=\")", re.sub(r"`[^`]*`", "", text)):
             yield f"cell {index}: a picture without words"
+
+
+def small_words(cells: list[Cell]) -> Iterator[str]:
+    """Words in a picture can be read on a phone: nothing under 6.5 pixels on a column of 350."""
+    for index, cell in enumerate(cells):
+        for output in cell.get("outputs", []):
+            svg = "".join(output.get("data", {}).get("image/svg+xml", ""))
+            sizes = [
+                float(size) for size in re.findall(r"font(?:-size)?: (?:\d+ )?([\d.]+)px", svg)
+            ]
+            if sizes:
+                width = float(re.search(r'viewBox="0 0 ([\d.]+)', svg)[1])
+                pixels = min(sizes) * min(PHONE / width, 4 / 3)  # a point is 4/3 of a pixel
+                if pixels < SMALLEST:
+                    yield f"cell {index}: words of {pixels:.1f} pixels on a phone"
 
 
 # --- how a chapter begins and ends ---------------------------------------------------------------

@@ -14,7 +14,7 @@ from .numbers import typed
 
 BOOK = notebooks.notebooks()
 CHAPTERS = [path for path in BOOK if path.stem[0].isdigit()]
-EVERYWHERE = (form.long_prose, form.long_code, form.without_alt, typed)
+EVERYWHERE = (form.long_prose, form.long_code, form.without_alt, form.small_words, typed)
 IN_CHAPTERS = (form.long_on_the_whole, form.too_many_ideas, form.opening_and_end)
 Rule = Callable[[list[form.Cell]], Iterator[str]]
 
@@ -46,6 +46,12 @@ def code(source: str, printed: str = "", *tags: str, alt: str | None = None) -> 
     return {"cell_type": "code", "metadata": metadata, "source": source, "outputs": outputs}
 
 
+def svg(width: float, size: float) -> form.Cell:
+    """A picture `width` wide with words of that size."""
+    drawing = f'<svg viewBox="0 0 {width} 90"><text style="font: {size}px sans-serif"/></svg>'
+    return code("plot") | {"outputs": [{"data": {"image/svg+xml": drawing}}]}
+
+
 START = prose("**You will be able to**\n\n- see;\n- say;\n- do.")
 TIME = prose("Reading time: 30 minutes.")
 END = prose("## What you can do now\n\n- see;\n- say;\n- do.")
@@ -62,6 +68,8 @@ FAULTS = [
     (form.without_alt, [code("plot", alt="A picture of scores.")], "a picture with 4 words"),
     (form.without_alt, [prose("![](a.png)")], "a picture without words"),
     (form.without_alt, [prose('<img src="a.png">')], "a picture without words"),
+    (form.small_words, [svg(700, 12)], "words of 6.0 pixels"),
+    (form.small_words, [svg(300, 5)], "words of 5.8 pixels"),
     (form.opening_and_end, [TIME, END], "0 bullets at the start"),
     (form.opening_and_end, [START, TIME, prose(END["source"] + "\n- more.")], "not those of"),
     (form.opening_and_end, [START, END], "no reading time"),
@@ -88,6 +96,7 @@ RIGHT = [
     (form.long_code, [code("x\n" * 12), code("x\n" * 40, "", "hide-input")]),
     (form.too_many_ideas, [prose(f"## Idea {n}") for n in range(8)] + [prose("## Watch it")]),
     (form.without_alt, [code("plot", alt="Six cells in a row, the first of them is dark.")]),
+    (form.small_words, [svg(700, 13.5), svg(200, 5)]),
     (form.opening_and_end, [START, TIME, END]),
     (form.two_questions, [ASKED, ANSWER, ANSWER, NEXT]),
     (typed, [prose("Chapters 1 to 8, and [Vaswani et al., 2017]: the rest is 0 or `-1e9`.")]),
