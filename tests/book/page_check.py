@@ -5,23 +5,22 @@
 
 from __future__ import annotations
 
-import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.resources import files
+from itertools import product
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
-from PIL import Image
+from .access import Access
+from .grounds import Grounds
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page
 
-AXE = files("axe_playwright_python").joinpath("axe.min.js").read_text(encoding="utf-8")
-WCAG = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]
 WIDTHS = {"desk": 1280, "phone": 390}
-PAPER = {"light": (253, 252, 249), "dark": (22, 24, 27)}
 LOCAL = {"data", "blob", "about"}
+# Two frames: what a page does when its width or its theme changes is done and painted.
+PAINTED = """() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"""
 
 
 def check_page(
@@ -33,18 +32,22 @@ def check_page(
     """
     problems: list[str] = []
     with opened(browser, url, theme=themes[0]) as (page, heard):
-        for theme in themes:
-            for screen, width in WIDTHS.items():
-                page.emulate_media(color_scheme=theme)
-                page.set_viewport_size({"width": width, "height": 900})
-                page.wait_for_timeout(100)  # for what a page does when its width changes
-                found = structure(page) + overflow(page) + cards(page, theme)
-                found += axe(page) if access else []
-                problems += [f"{theme}, {screen}: {problem}" for problem in found]
+        grounds, reader = Grounds(page), Access(page) if access else None
+        for screen, theme in product(WIDTHS, themes):
+            show(page, screen, theme)
+            found = structure(page) + overflow(page) + grounds.problems(theme)
+            found += reader.problems() if reader else []
+            problems += [f"{theme}, {screen}: {problem}" for problem in found]
         problems += heard
     with opened(browser, url, javascript=False) as (page, heard):
         problems += [f"without JavaScript: {problem}" for problem in heard + formulas(page)]
     return problems
+
+
+def show(page: Page, screen: str, theme: str) -> None:
+    page.set_viewport_size({"width": WIDTHS[screen], "height": 900})
+    page.emulate_media(color_scheme=theme)
+    page.evaluate(PAINTED)
 
 
 @contextmanager
@@ -59,8 +62,21 @@ def opened(
         reduced_motion="reduce",
     )
     heard: list[str] = []
-    home = urlsplit(url)[:2]
     page = context.new_page()
+    listen(page, url, heard)
+    page.goto(url, wait_until="load")
+    page.evaluate("document.fonts.ready")
+    if javascript:
+        settle(page)
+    try:
+        yield page, heard
+    finally:
+        context.close()
+
+
+def listen(page: Page, url: str, heard: list[str]) -> None:
+    """Write down what a page asks of others and says; let nothing out to another host."""
+    home = urlsplit(url)[:2]
 
     def ask(route, request):
         place = urlsplit(request.url)
@@ -70,18 +86,20 @@ def opened(
             heard.append(f"asks another host: {request.url}")
             route.abort()
 
-    context.route("**/*", ask)
+    page.context.route("**/*", ask)
     page.on("console", lambda message: heard.append(f"console {message.type}: {message.text}"))
     page.on("pageerror", lambda error: heard.append(f"error: {error}"))
     page.on("requestfailed", lambda request: heard.append(f"request failed: {request.url}"))
     page.on("response", lambda r: r.status >= 400 and heard.append(f"{r.status}: {r.url}"))
-    page.goto(url, wait_until="load")
-    page.evaluate("document.fonts.ready")
-    page.wait_for_timeout(150)  # for what a script does after the page has loaded
-    try:
-        yield page, heard
-    finally:
-        context.close()
+
+
+def settle(page: Page) -> None:
+    """Bring in what comes when a reader gets near it, and go back to the top."""
+    for place in page.locator("main .attn-lab").all():
+        place.scroll_into_view_if_needed()
+        place.locator(".attn-host").first.wait_for()
+    page.evaluate("scrollTo(0, 0)")
+    page.evaluate(PAINTED)
 
 
 STRUCTURE = """() => {
@@ -137,42 +155,6 @@ def overflow(page: Page) -> list[str]:
         }"""
     )
     return [f"{extra} px too wide, at {widest}"]
-
-
-def cards(page: Page, theme: str) -> list[str]:
-    """Nothing stands on a card of the other theme: the rim of every picture is the page's paper."""
-    wrong = []
-    for image in page.locator("main img:not(.dark-light)").all():
-        if not image.is_visible():
-            continue
-        shot = Image.open(io.BytesIO(image.screenshot())).convert("RGB")
-        rim = [shot.getpixel((x, y)) for x in (1, shot.width - 2) for y in (1, shot.height - 2)]
-        if any(abs(a - b) > 12 for pixel in rim for a, b in zip(pixel, PAPER[theme], strict=True)):
-            wrong.append(f"the picture {image.get_attribute('src')} stands on a card {rim[0]}")
-    grounds = page.evaluate(
-        """() => [...document.querySelectorAll("main, main *")].map(e => {
-          const ground = getComputedStyle(e).backgroundColor;
-          const [r, g, b, a = 1] = ground.match(/[\\d.]+/g).map(Number);
-          return [e.outerHTML.slice(0, 80), a && (r + g + b) / 3];
-        }).filter(([, light]) => light)"""
-    )
-    is_card = (lambda light: light > 110) if theme == "dark" else (lambda light: light < 145)
-    return wrong + [f"a card behind {element}" for element, light in grounds if is_card(light)]
-
-
-def axe(page: Page) -> list[str]:
-    """WCAG 2.1, levels A and AA, as far as axe-core can tell."""
-    if not page.evaluate("'axe' in window"):
-        page.evaluate(AXE)
-    found = page.evaluate(
-        "tags => axe.run(document, { preload: false, runOnly: { type: 'tag', values: tags } })",
-        WCAG,
-    )
-    return [
-        f"axe {rule['id']} ×{len(rule['nodes'])}: {rule['help']}, "
-        f"e.g. {rule['nodes'][0]['html'][:120]}"
-        for rule in found["violations"]
-    ]
 
 
 def formulas(page: Page) -> list[str]:

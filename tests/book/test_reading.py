@@ -91,8 +91,7 @@ def test_section_in_view_is_marked(browser, address):
     with opened(browser, f"{address}/{CHAPTER}") as (page, _):
         link = page.locator("#contents .sections a").nth(3)
         link.click()
-        page.wait_for_timeout(300)
-        assert link.get_attribute("aria-current") == "true"
+        expect(link).to_have_attribute("aria-current", "true")
         assert page.locator("#contents [aria-current=true]").count() == 1
 
 
@@ -112,8 +111,7 @@ def test_wide_code_scrolls_by_keyboard(browser, server):
         wide = page.locator("main pre[tabindex='0']").first
         wide.focus()
         press(page, "ArrowRight", "ArrowRight")
-        page.wait_for_timeout(300)
-        assert wide.evaluate("box => box.scrollLeft") > 0
+        page.wait_for_function("box => box.scrollLeft > 0", arg=wide.element_handle())
 
 
 def test_page_survives_refused_storage(browser, site):
