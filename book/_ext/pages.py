@@ -121,6 +121,8 @@ def dress(body):
     body = re.sub(r"<table\b.*?</table>", r'<div class="scroll">\g<0></div>', body, flags=re.S)
     body = re.sub(r"<h1>(\d+) · ", r'<h1><span class="chapter-number">Chapter \1</span> ', body)
     body = body.replace('<details class="admonition hide', '<details class="hide')
+    # The name of a folded part is what is read on it, not what its maker calls all of them.
+    body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
     return FOLD_TITLE.sub(r'<span class="\1">\2</span>', body)
 
 
