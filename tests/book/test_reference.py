@@ -6,6 +6,7 @@ import inspect
 import re
 
 import pytest
+import yaml
 
 import attnlib
 import attnlib.exercises
@@ -75,3 +76,11 @@ def test_the_menu_of_symptoms_leads_to_each_of_them() -> None:
     cells = form.read(BOOK / "from-symptom-to-page.ipynb")
     texts = "\n".join(text for _, text in form.prose(cells))
     assert re.findall(r"^- \[(.*)\]\(#", texts, re.M) == re.findall(r"^### (.*)$", texts, re.M)
+
+
+def test_the_index_leads_to_every_page() -> None:
+    contents = yaml.safe_load((notebooks.ROOT / "_toc.yml").read_text(encoding="utf-8"))
+    pages = [entry["file"] for part in contents["parts"] for entry in part["chapters"]]
+    texts = "\n".join(text for _, text in form.prose(form.read(BOOK / "index.ipynb")))
+    linked = re.findall(r"^- \[.*\]\((.*)\.(?:ipynb|md)\)$", texts, re.M)
+    assert [f"book/{page}" for page in linked] == pages
