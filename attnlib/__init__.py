@@ -1,5 +1,7 @@
 """Attention, shape by shape: the small library behind the book."""
 
+__version__ = "0.1.0"
+
 from . import dims, examples
 from .errors import AttnError, DeviceError, DtypeError, MaskError, ShapeError, TraceError
 from .modules import MultiHeadAttention, SelfAttention, SingleHeadAttention

@@ -56,7 +56,7 @@ def is_ours(cell: Cell) -> bool:
     return cell.get("id") == ID
 
 
-def placed(cells: list[Cell]) -> list[Cell]:
+def placed(cells: list[Cell], record: dict[str, str] | None) -> list[Cell]:
     """Return the cells with this one below the title, whichever stood there.
 
     What other cells printed may name their numbers: run the notebook where this cell is new.
@@ -71,7 +71,7 @@ def placed(cells: list[Cell]) -> list[Cell]:
             "jupyter": {"source_hidden": True},
             "tags": ["remove-cell"],
         },
-        "source": source(released()),
+        "source": source(record),
         "execution_count": 1,
         "outputs": [],
     }

@@ -45,6 +45,7 @@ WIDGET_VIEW = "application/vnd.jupyter.widget-view+json"
 KEPT_CELL_METADATA = {"tags", "mystnb"}
 
 Notebook = dict[str, Any]
+Release = dict[str, str] | None
 
 
 def notebooks(names: list[str] | None = None) -> list[Path]:
@@ -72,9 +73,10 @@ def _ids(cells: list[Notebook], stem: str) -> Iterator[tuple[str, Notebook]]:
         index += not colab.is_ours(cell)
 
 
-def normalise(notebook: Notebook, stem: str) -> Notebook:
+def normalise(notebook: Notebook, stem: str, release: Release = None) -> Notebook:
     """Return a copy in the normal form; `stem` is the file's name without its ending."""
-    cells = [_cell(cell, id_) for id_, cell in _ids(colab.placed(notebook["cells"]), stem)]
+    placed = colab.placed(notebook["cells"], release or colab.released())
+    cells = [_cell(cell, id_) for id_, cell in _ids(placed, stem)]
     metadata: Notebook = {"kernelspec": KERNEL, "language_info": LANGUAGE}
     if "mystnb" in notebook["metadata"]:
         metadata["mystnb"] = notebook["metadata"]["mystnb"]
@@ -135,7 +137,7 @@ def executed(path: Path) -> Notebook:
     from nbclient import NotebookClient
 
     notebook = nbformat.read(path, as_version=4)
-    notebook.cells = nbformat.from_dict(colab.placed(notebook.cells))
+    notebook.cells = nbformat.from_dict(colab.placed(notebook.cells, colab.released()))
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
