@@ -13,6 +13,9 @@ class Listing(str):
 
     language = "c"
 
+    def __repr__(self) -> str:
+        return str(self)
+
     def _repr_markdown_(self) -> str:
         return f"```{self.language}\n{self}\n```"
 
