@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from urllib.parse import quote
+
 import pytest
 from playwright.sync_api import expect
 
@@ -78,6 +80,24 @@ def test_slash_searches_the_book(browser, address):
         for found in ("05-softmax-and-the-weighted-sum", "notation"):
             expect(results.and_(page.locator(f"[href*='{found}']")).first).to_be_visible()
         assert page.locator("#page-search-field").input_value() == "softmax"
+        assert heard == []
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "must match the size of tensor b at non-singleton dimension",
+        "rows do not sum to 1",
+        "NaN in the first row",
+        "loss falls",
+        "padded batch differs",
+        "c10::Half without overflow",
+    ],
+)
+def test_a_symptom_as_people_type_it_finds_its_page(browser, server, typed):
+    with opened(browser, f"{server}/search.html?q={quote(typed)}") as (page, heard):
+        found = page.locator("#search-results li a[href*='from-symptom-to-page']").first
+        expect(found).to_be_visible()
         assert heard == []
 
 
