@@ -59,6 +59,7 @@ class Adopted:
                 if len(sizes) != tensor.dim():
                     continue
                 identity = self._recorder.state(tensor).identity
+                identity.weight = True
                 if identity.labels is None:
                     pairs = zip(sizes, tensor.shape, strict=True)
                     identity.labels = [named.of(*pair) for pair in pairs]

@@ -28,7 +28,7 @@ def assemble(
     trace.steps = builder.build()
     trace.warnings = builder.findings.warnings()
     trace.dropped = builder.recorder.dropped
-    trace.output = output
+    trace.output, trace._inside = output, builder.inside
     names, trace.sizes = _sizes(builder.tensors.shapes())
     trace.roles = {name: role(name) for name in names}
     if failure is not None:

@@ -37,6 +37,7 @@ class Builder:
         self.findings = Findings(recorder.symbols)
         self.tensors = Tensors(recorder.states, recorder.symbols)
         self.steps: list[Step] = []
+        self.inside: set[int] = set()  # rows that a call of a library did, by id
         self.failed: tuple[Step, Operation, Site] | None = None  # the last one that raised
         self._symbols = recorder.symbols
         self._variables = names  # variable -> the dims it was given, for loose code
@@ -84,9 +85,14 @@ class Builder:
     def _tell(self, call: Call, later: Call | None) -> Step:
         site = site_of(*call.chain[0]) if call.chain else Site("", None)
         op = Operation(call, site, self.tensors, self.findings)
+        weights = []
         for which, state in enumerate(op.inputs):
             self._meet(op, which, state)
-            self.findings.stand(self.tensors.labels(state))
+            if state.identity.weight:
+                weights.append(tuple(self.tensors.labels(state)))
+            else:
+                self.findings.stand(self.tensors.labels(state))
+        self.findings.beside(weights)
         names = [self._operand_name(op, which, call) for which in range(len(op.inputs))]
         inputs = tuple(map(self.tensors.info, op.inputs, names))
         targets = self._targets(call, len(op.outputs), later)
@@ -103,6 +109,8 @@ class Builder:
             None if not outputs else outputs[0] if len(outputs) == 1 else outputs,
             shown_params(op), self._module(call.module), call.kind, self._note(op, call),
         )  # fmt: skip
+        if not call.direct:
+            self.inside.add(id(step))
         if call.error is not None:
             self.failed = (step, op, site)
         for state in op.outputs if call.error is None else ():

@@ -64,6 +64,8 @@ def _read(function: ast.FunctionDef) -> Constructor:
         if isinstance(node, ast.Assign):
             for target, value in _pairs(node):
                 _assigned(result, target, value)
+        elif isinstance(node, ast.AnnAssign) and node.value is not None:
+            _assigned(result, node.target, node.value)
         elif isinstance(node, ast.Call) and _last(node.func) == "register_buffer":
             name = node.args[0] if node.args else None
             if isinstance(name, ast.Constant) and len(node.args) > 1:
@@ -160,7 +162,7 @@ class Named:
 
     def __init__(self, symbols: Symbols, module: nn.Module) -> None:
         self._symbols = symbols
-        self._scope = type(module)
+        self._scope = module  # in another layer of its class the same argument may be another dim
         self._read = constructors(type(module))
         self._book = bool(self._read) and self._read[0][1]
         self._aliases: dict[str, str] = {}

@@ -7,16 +7,15 @@ are two names for one dim.
 
 from __future__ import annotations
 
-from .labels import CODE, LAYER, Label
+from collections import Counter
+
+from .labels import CODE, LAYER, Label, laid
 from .notes import Call
 from .rows import Warning
 from .source import Site
 from .symbols import Symbols
 
-_WHAT = {
-    "matmul": "sums over", "linear": "sums over", "einsum": "sums over",
-    "scaled_dot_product_attention": "sums over", "view": "reads", "reshape": "reads",
-}  # fmt: skip
+SUMS, LINES_UP, READS, GLUES = "sums over", "lines up", "reads", "glues"
 
 
 class Findings:
@@ -26,6 +25,7 @@ class Findings:
         self.symbols = symbols
         self.aliases: dict[Call, tuple[str, str]] = {}  # where two names turned out to be one dim
         self._together: dict[tuple[Label, ...], None] = {}  # labels of tensors seen so far
+        self._beside: list[tuple[Label, ...]] = []  # weights that go into the operation at hand
         self._collisions: list[tuple[Label, Label, Call, Site, str]] = []
 
     def stand(self, labels: list[Label]) -> None:
@@ -33,7 +33,15 @@ class Findings:
         if len(labels) > 1:
             self._together[tuple(labels)] = None
 
-    def join(self, a: Label, b: Label, call: Call, site: Site) -> None:
+    def beside(self, rows: list[tuple[Label, ...]]) -> None:
+        """Note the weights that go into the next operation: they tell dims apart in it alone.
+
+        A layer's output may well be the dim that went in (``x + layer(x)``), whatever the
+        constructor calls the two.
+        """
+        self._beside = rows
+
+    def join(self, a: Label, b: Label, call: Call, site: Site, verb: str = LINES_UP) -> None:
         """Make two axes one, as an operation says they are."""
         a, b = self.symbols.settle(a), self.symbols.settle(b)
         if a is b or a.size != b.size or a.size == 1:
@@ -41,15 +49,30 @@ class Findings:
         if self.symbols.within(a, b) or self.symbols.within(b, a):
             return  # n_embd and H where heads = 1: of one size here, but not one
         if a.strong and b.strong and self._apart(a, b):
-            self._collide(a, b, call, site, _WHAT.get(call.op, "lines up"))
+            self._collide(a, b, call, site, verb)
+            return
+        mine, its = laid(a), laid(b)
+        if len(mine) > 1 and len(its) > 1 and self._products(mine, its, call, site, verb):
+            self._collide(a, b, call, site, verb)
             return
         if a.names and b.names and max(min(a.names)[0], min(b.names)[0]) <= CODE:
             self.aliases.setdefault(call, (min(a.names)[2], min(b.names)[2]))
         self.symbols.unite(a, b)
 
+    def _products(
+        self, mine: list[Label], its: list[Label], call: Call, site: Site, verb: str
+    ) -> bool:
+        """Compare two products factor by factor; True if they lie in memory in another order."""
+        if Counter(mine) == Counter(its):
+            return mine != its and sum(bool(piece.names) for piece in mine) > 1
+        if [piece.size for piece in mine] == [piece.size for piece in its]:
+            for one, other in zip(mine, its, strict=True):
+                self.join(one, other, call, site, verb)
+        return False
+
     def glued(self, asked: Label, made_of: Label, call: Call, site: Site) -> None:
         """Note a reshape that puts pieces of one dim under another's name."""
-        self._collide(asked, made_of, call, site, "glues")
+        self._collide(asked, made_of, call, site, GLUES)
 
     def warnings(self) -> list[Warning]:
         """Write what was found, each once for a line."""
@@ -69,24 +92,38 @@ class Findings:
     def _apart(self, a: Label, b: Label) -> bool:
         """Do two labels, or other bearers of their names, stand side by side on some tensor?"""
         mine, its = _names(a), _names(b)
-        if mine & its:
+        if {name for name, _ in mine} & {name for name, _ in its}:
             return False
-        for labels in self._together:
+        for labels in (*self._together, *self._beside):
             roots = [label.root() for label in labels]
-            if any(r is a or mine & _names(r) for r in roots) and any(
-                r is b or its & _names(r) for r in roots
+            if any(r is a or _shared(mine, r) for r in roots) and any(
+                r is b or _shared(its, r) for r in roots
             ):
                 return True
         return False
 
 
-def _names(label: Label) -> set[str]:
-    return {name for rank, _, name in label.root().names if rank <= LAYER}
+def _shared(names: set[tuple[str, object]], label: Label) -> bool:
+    """Does a label bear one of these names? In two layers of a class one name may be two dims."""
+    return any(
+        name == other and (scope is None or place is None or scope is place)
+        for other, place in _names(label)
+        for name, scope in names
+    )
+
+
+def _names(label: Label) -> set[tuple[str, object]]:
+    """Return a label's strong names, each with the layer whose constructor gave it."""
+    return {
+        (name, scope if rank == LAYER else None)
+        for rank, _, name, scope in label.root().names
+        if rank <= LAYER
+    }
 
 
 def _message(verb: str, dims: tuple[str, str], size: int) -> str:
     a, b = dims
-    if verb == "glues":
+    if verb == GLUES:
         return (
             f"this reshape puts pieces of {b} under the name {a}: the shape fits, the numbers are "
             f"in other places; move the axes with transpose first"

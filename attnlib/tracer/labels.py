@@ -16,15 +16,19 @@ DIMS, CODE, LAYER, WRITTEN, BOOK = range(5)
 class Label:
     """One dimension: a node of the union-find."""
 
-    __slots__ = ("factors", "formula", "literal", "names", "owner", "parent", "share", "size")
+    __slots__ = (
+        "factors", "formula", "laid", "literal", "names", "owner", "parent", "share", "size",
+    )  # fmt: skip
 
     def __init__(self, size: int, *, owner: object = None, literal: bool = False) -> None:
         self.size = size
         self.owner = owner
         self.literal = literal  # a number written in the code: equal only by value
         self.parent: Label | None = None
-        self.names: list[tuple[int, int, str]] = []  # (rank, order of appearance, name)
+        # (rank, order of appearance, name, where it is the name of one dim)
+        self.names: list[tuple[int, int, str, object]] = []
         self.factors: tuple[Label, ...] | None = None  # known as this product, outer first
+        self.laid = False  # axes were merged so in memory; Python's h * d says nothing about order
         self.formula: tuple[str, Label, Label] | None = None  # how Python computed it
         self.share: tuple[Label, tuple[Label, ...]] | None = None  # what is left of another label
 
@@ -92,6 +96,19 @@ def _label_of(number: int, owner: object) -> Label:
 def parts(label: Label) -> list[Label]:
     """Return the factors that a label is known to lie in memory as, down to the last."""
     return list(flat((label,)))
+
+
+def pieces(label: Label) -> list[Label]:
+    """Return what an axis is by name: itself, or the factors of a bare product, outer first."""
+    root = label.root()
+    if root.names or root.factors is None:
+        return [root]
+    return [piece for factor in root.factors for piece in pieces(factor) if piece.size != 1]
+
+
+def laid(label: Label) -> list[Label]:
+    """Return what an axis is known to hold in memory: the pieces that were merged into it."""
+    return pieces(label) if label.root().laid else [label.root()]
 
 
 def flat(factors: Iterable[Label]) -> Iterator[Label]:

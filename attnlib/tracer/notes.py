@@ -15,10 +15,11 @@ Chain = tuple[tuple[types.CodeType, int], ...]  # (code, instruction), from the 
 class Identity:
     """What stays the same while a tensor is written into: its labels, and its name so far."""
 
-    __slots__ = ("labels", "name", "named", "number")
+    __slots__ = ("labels", "name", "named", "number", "weight")
 
     def __init__(self, number: int) -> None:
         self.number = number
+        self.weight = False  # a parameter or buffer of a module
         self.labels: list[Label] | None = None
         self.name: str | None = None
         self.named = False  # after a variable or an argument, not after an expression

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from . import operations
-from .findings import Findings
+from .findings import READS, SUMS, Findings
 from .labels import Dim, Label
 from .naming import name_size, plain_name
 from .notes import Call, State, is_state
@@ -39,11 +39,28 @@ class Operation:
     def join(self, a: Label, b: Label) -> None:
         self._findings.join(a, b, self._call, self._site)
 
+    def read(self, a: Label, b: Label) -> None:
+        """Make two axes one, as a reshape says by the sizes it is given."""
+        self._findings.join(a, b, self._call, self._site, READS)
+
+    def contract(self, a: Label, b: Label) -> None:
+        """Make two axes one that the operation sums over."""
+        self._findings.join(a, b, self._call, self._site, SUMS)
+
     def glued(self, asked: Label, made_of: Label) -> None:
         self._findings.glued(asked, made_of, self._call, self._site)
 
+    def alike(self, a: Label, b: Label) -> bool:
+        """Do two axes go by one name, each in a layer of its own?"""
+        return a.name is not None and a.name == b.name
+
     def stand(self, labels: list[Label]) -> None:
         self._findings.stand(labels)
+
+    def argument(self, name: str) -> State | None:
+        """Return the tensor that was passed as this argument."""
+        value = self.bound.arguments.get(name)
+        return value if isinstance(value, State) else None
 
     def fresh(self, size: int) -> Label:
         return self.symbols.fresh(size, literal=size == 1)
@@ -52,7 +69,7 @@ class Operation:
         return self.symbols.fresh(size, literal=True)
 
     def times(self, count: Label, label: Label) -> Label:
-        return self.symbols.product((count, label)) if label.size != 1 else count
+        return self.symbols.merged((count, label)) if label.size != 1 else count
 
     def size(self, argument: str, place: int, number: int, *, stop: bool = False) -> Label:
         """Return the label of a size: a tagged int's, or that of the name it is written as."""

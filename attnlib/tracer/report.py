@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from . import schema, table
-from .recheck import Check, Rerun, recheck
+from .comparison import Check
+from .recheck import Rerun, recheck
 from .rows import FORMAT, VERSION, Record, as_dict
 
 
@@ -47,9 +47,9 @@ class Trace(Record):
 
     # -- the run ----------------------------------------------------------------------------
 
-    def remember(self, fn: Callable, args: tuple, kwargs: Mapping, again: Callable) -> None:
-        """Keep what it takes to run once more; ``again`` traces a function with its arguments."""
-        self._rerun = Rerun(fn, args, dict(kwargs), again)
+    def remember(self, rerun: Rerun) -> None:
+        """Keep what it takes to run once more."""
+        self._rerun = rerun
 
     def release(self) -> None:
         """Let go of the function, its arguments and its output; the rows stay."""

@@ -16,7 +16,9 @@ from ..errors import ShapeError
 from .adoption import Adopted
 from .assembly import assemble
 from .builder import Builder
+from .ghosts import unstarted
 from .given import Given, annotated, parse
+from .recheck import Rerun
 from .recorder import Recorder
 from .report import Trace
 from .source import definition, is_ours
@@ -75,6 +77,7 @@ def trace(
             given[name].apply(recorder.symbols, labels, name)
         elif name in hinted:
             hinted[name].suggest(recorder.symbols, labels, book=is_ours(code.co_filename))
+    fresh = unstarted(fn)
     failure = output = None
     with Adopted(recorder, fn, deep=deep) as adopted:
         try:
@@ -88,7 +91,8 @@ def trace(
     for name, state in states:
         builder.input(name, state, site)
     result = assemble(builder, title=_title(fn), output=output, failure=failure)
-    result.remember(fn, args, words, functools.partial(trace, tiny=0, deep=deep))
+    again = functools.partial(trace, tiny=0, deep=deep)
+    result.remember(Rerun(fn, args, words, again, fresh))
     if failure is not None and on_error == "raise":
         failure.attnlib_trace = result  # type: ignore[attr-defined]  # told on the exception
         raise failure

@@ -30,15 +30,15 @@ class Symbols:
         label = self._scoped.get(key)
         if label is None:
             label = self._scoped[key] = self.fresh(size)
-            self.name(label, name, rank)
+            self.name(label, name, rank, scope)
         return label
 
-    def name(self, label: Label, name: str, rank: int) -> None:
+    def name(self, label: Label, name: str, rank: int, scope: object = None) -> None:
         """Add a name to a label; the strongest rank, then the first, is printed."""
         names = label.root().names
         if not any(rank >= known[0] and name == known[2] for known in names):
             self._order += 1
-            names.append((rank, self._order, name))
+            names.append((rank, self._order, name, scope))
 
     def given(self, name: str, size: int) -> Label | None:
         """Return the label that the caller of ``trace`` named so."""
@@ -81,10 +81,11 @@ class Symbols:
         if not a.names and b.names:
             a, b = b, a
         b.parent = a
-        a.names = sorted({*a.names, *b.names})
+        a.names = sorted({*a.names, *b.names}, key=lambda known: known[:2])
         a.literal = a.literal and b.literal
         a.share = a.share or b.share
         a.formula = a.formula or b.formula
+        a.laid = a.laid and b.laid if a.factors and b.factors else a.laid or b.laid
         a.factors = a.factors or b.factors
         if a.factors is not None and self._circular(a):
             a.factors = None
@@ -140,6 +141,12 @@ class Symbols:
                 whole = self.fresh(math.prod(f.size for f in factors))
             self.define(whole, factors)
         return whole.root()
+
+    def merged(self, factors: Iterable[Label]) -> Label:
+        """Merge axes of a tensor: then their order is a fact, not only a way to write a number."""
+        whole = self.product(factors).root()
+        whole.laid = whole.factors is not None
+        return whole
 
     def quotient(self, whole: Label, factors: Iterable[Label], size: int) -> Label:
         """Return what is left of ``whole`` beside ``factors``: known, or a fresh label."""
@@ -211,7 +218,7 @@ class Symbols:
         """Write a label: its name, the product it is known to be, or its number."""
         root = label.root()
         if root.names:
-            rank, _, name = min(root.names)
+            rank, _, name, _ = min(root.names)
             both = rank == BOOK and {"Sq", "Sk"} <= {known[2] for known in root.names}
             return "S" if both else name
         if not deep:

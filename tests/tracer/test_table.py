@@ -34,7 +34,10 @@ def test_what_was_checked_is_said_below():
     result = trace(layer, torch.randn(2, 6), dims="batch n_embd")
     assert "checked" not in str(result)
     result.check(batch=7)
-    assert str(result).splitlines()[-1] == "checked at batch = 7: every row's dims hold"
+    assert str(result).splitlines()[-2:] == [
+        "checked at batch = 7: every row's dims hold",
+        "  of another size, and compared: batch",
+    ]
     result.check(n_embd=7)
     assert str(result).splitlines()[-1].startswith("not checked at n_embd = 7: at these sizes on")
 

@@ -3,18 +3,104 @@
 import inspect
 
 import pytest
+import torch
+import torch.nn.functional as F
+from torch import nn
 
 from attnlib import trace
+from tests.tracer import outside_wrong
 from tests.tracer.wrong import WRONG
 
+ALL = {**WRONG, **{f"outside {name}": sample for name, sample in outside_wrong.WRONG.items()}}
 
-@pytest.mark.parametrize("name", WRONG)
+
+@pytest.mark.parametrize("name", ALL)
 def test_the_line_and_the_two_dims_are_named(name):
-    build, beginning, pair = WRONG[name]
+    build, beginning, pair = ALL[name]
     fn, inputs, dims = build()
     result = trace(fn, *inputs, dims=dims)
     lines = inspect.getsource(inspect.getmodule(build)).splitlines()
+    found = {
+        frozenset(warning.dims)
+        for warning in result.warnings
+        if lines[warning.line - 1].strip().startswith(beginning)
+    }
+    assert pair in found, [(warning.line, warning.dims) for warning in result.warnings]
     first = result.warnings[0]
     assert lines[first.line - 1].strip().startswith(beginning)
-    assert pair in {frozenset(warning.dims) for warning in result.warnings}
     assert all(name in first.message for name in first.dims)
+
+
+def test_the_samples_are_many_and_half_are_from_outside():
+    assert len(WRONG) >= 15 and len(outside_wrong.WRONG) >= 15
+
+
+MEETINGS = {
+    "mse": F.mse_loss,
+    "l1": F.l1_loss,
+    "cross entropy": F.binary_cross_entropy_with_logits,
+    "cosine": F.cosine_similarity,
+    "distance": torch.cdist,
+    "inner": torch.inner,
+    "gather": lambda a, b: a.gather(1, b.argsort(1)),
+    "written into": lambda a, b: a.clone().__setitem__(slice(None), b),
+    "picked by": lambda a, b: a[b > 0],
+    "selected by": lambda a, b: a.masked_select(b > 0),
+    "maximum": torch.maximum,
+    "where": lambda a, b: torch.where(a > 0, a, b),
+}
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_two_dims_of_one_size_are_told_wherever_they_meet(name):
+    def meet(a, b):
+        return MEETINGS[name](a, b)
+
+    a, b = torch.rand(2, 4, 4)
+    (warning, *_) = trace(meet, a, b, dims={"a": "S batch", "b": "batch S"}).warnings
+    assert set(warning.dims) == {"S", "batch"}
+    assert trace(meet, a, b, dims={"a": "S batch", "b": "S batch"}).warnings == []
+
+
+class Layer(nn.Module):
+    def __init__(self, d_in, d_out):
+        super().__init__()
+        self.lin = nn.Linear(d_in, d_out)
+
+    def forward(self, x):
+        return x + self.lin(x).relu()
+
+
+def test_an_argument_of_a_constructor_is_a_dim_of_that_layer_only():
+    """What comes out of the first layer goes into the second, under another name."""
+    net = nn.Sequential(Layer(12, 12), Layer(12, 12), Layer(12, 12))
+    result = trace(net, torch.randn(2, 5, 12), dims="batch S n_embd")
+    assert result.warnings == [] and result.steps[-1].output.dims == ("batch", "S", "n_embd")
+
+
+def test_a_product_in_python_has_no_order_but_merged_axes_have():
+    def fold(q):
+        b, h, n, d = q.shape
+        return q.reshape(h * b, n, d).view(b, h, n, d)
+
+    q = torch.randn(2, 3, 5, 4)
+    assert trace(fold, q, dims="b h n d").warnings == []
+
+    def other(q):
+        b, h, n, d = q.shape
+        return q.flatten(0, 1).view(h, b, n, d)
+
+    (warning,) = trace(other, q, dims="b h n d").warnings
+    assert set(warning.dims) == {"b", "h"} and "pieces of b under the name h" in warning.message
+
+
+def test_what_is_said_of_a_mask_and_of_a_sum():
+    x = torch.randn(3, 3, 5, 4)
+    mask = torch.ones(3, 5, 5, dtype=torch.bool)
+    dims = {"q": "batch heads S H", "mask": "batch S S"}
+    found = trace(
+        lambda q, mask: F.scaled_dot_product_attention(q, q, q, attn_mask=mask), x, mask, dims=dims
+    )
+    assert found.warnings[0].message.startswith("this lines up heads and batch")
+    found = trace(lambda q: q @ q, torch.randn(2, 5, 5), dims="batch S H")
+    assert found.warnings[0].message.startswith("this sums over H and S")

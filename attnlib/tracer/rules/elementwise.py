@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .registry import Labels, Unknown, rule
+import torch
+
+from .registry import Labels, rule
 
 _POINTWISE = """
     add sub mul div pow neg abs exp log sqrt rsqrt sin cos tanh sigmoid relu gelu silu elu
@@ -16,7 +18,7 @@ _POINTWISE = """
     normalize hardtanh mish softmin sinh cosh tan asin acos atan requires_grad addcmul addcdiv
     zeros_like ones_like empty_like full_like rand_like randn_like randint_like logit exponential
     positive trunc frac log2 log10 exp2 sgn deg2rad threshold relu6 hardswish hardsigmoid xlogy
-    isclose argsort logcumsumexp cummax cummin pin_memory setitem masked_fill_ batch_norm scale
+    isclose argsort logcumsumexp cummax cummin pin_memory masked_fill_ batch_norm scale
 """
 _REDUCTIONS = """
     sum mean amax amin max min prod var std argmax argmin any all norm logsumexp median nansum
@@ -43,8 +45,6 @@ def broadcast(op, rows: Sequence[Labels], shape: Sequence[int]) -> Labels:
 @rule(_POINTWISE)
 def pointwise(op) -> Labels:
     rows = [op.labels(state) for state in op.inputs]
-    if op.name == "setitem":
-        return op.labels(op.inputs[0])
     if op.name in {"to", "contiguous", "copy"}:
         rows = rows[:1] if op.name != "copy" else rows
     if op.name == "batch_norm":
@@ -87,8 +87,34 @@ def ranked(op) -> list[Labels]:
     return [labels for _ in op.outputs]
 
 
-@rule("cross_entropy", "mse_loss", "nll_loss", "binary_cross_entropy_with_logits", "l1_loss")
+_LOSSES = """
+    mse_loss l1_loss smooth_l1_loss huber_loss kl_div binary_cross_entropy
+    binary_cross_entropy_with_logits
+"""
+
+
+@rule(_LOSSES)
 def loss(op) -> Labels:
-    if op.shape:
-        raise Unknown
-    return []
+    rows = [op.labels(state) for state in op.inputs]
+    found = broadcast(op, rows, max((state.shape for state in op.inputs), key=len))
+    return found if op.shape else []
+
+
+@rule("cross_entropy", "nll_loss")
+def classes(op) -> Labels:
+    """Scores (N, C, d1, …) beside the right classes (N, d1, …), or beside weights for each."""
+    scores, target = (op.labels(state) for state in op.inputs[:2])
+    if len(target) == len(scores) - 1:
+        scores = [*scores[:-1][:1], *scores[2:]] if len(scores) > 1 else []
+    for mine, its in zip(scores, target, strict=False):
+        op.join(mine, its)
+    return target if op.shape else []
+
+
+@rule("cosine_similarity")
+def similarity(op) -> Labels:
+    rows = [op.labels(state) for state in op.inputs[:2]]
+    axis = op.params.get("dim", 1)
+    shape = torch.broadcast_shapes(*(state.shape for state in op.inputs[:2]))
+    both = broadcast(op, rows, shape)
+    return both[:axis] + both[axis + 1 :]

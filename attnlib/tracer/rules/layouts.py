@@ -61,7 +61,7 @@ def flatten(op) -> Labels:
     last = op.params.get("end_dim", len(labels) - 1)
     if not labels:
         return [op.fresh(1)]
-    return [*labels[:first], op.symbols.product(labels[first : last + 1]), *labels[last + 1 :]]
+    return [*labels[:first], op.symbols.merged(labels[first : last + 1]), *labels[last + 1 :]]
 
 
 @rule("unflatten")
@@ -121,5 +121,5 @@ def repeat(op) -> Labels:
 @rule("repeat_interleave")
 def repeat_interleave(op) -> Labels:
     labels, n, axis = list(op.labels(op.inputs[0])), op.params["repeats"], op.params["dim"]
-    labels[axis] = op.symbols.product((labels[axis], op.size("repeats", 0, n)))
+    labels[axis] = op.symbols.merged((labels[axis], op.size("repeats", 0, n)))
     return labels

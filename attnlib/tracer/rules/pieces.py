@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import torch
+
 from ..labels import Label
 from ..notes import State
 from .elementwise import broadcast
@@ -16,9 +18,12 @@ def cat(op) -> Labels:
     shape = [1 if place == axis else size for place, size in enumerate(op.shape)]
     others = [[op.fresh(1) if i == axis else label for i, label in enumerate(row)] for row in rows]
     result = broadcast(op, others, shape)
+    for row in rows[1:]:
+        if row[axis].size == rows[0][axis].size and op.alike(row[axis], rows[0][axis]):
+            op.join(row[axis], rows[0][axis])  # head_size of one head, of the next …
     joined = {row[axis].root() for row in rows}
     if len(joined) == 1 and len(rows) > 1:
-        result[axis] = op.symbols.product((op.literal(len(rows)), rows[0][axis]))
+        result[axis] = op.symbols.merged((op.literal(len(rows)), rows[0][axis]))
     else:
         result[axis] = rows[0][axis] if len(rows) == 1 else op.fresh(op.shape[axis])
     return result
@@ -82,7 +87,20 @@ def index_select(op) -> Labels:
 
 @rule("gather", "scatter", "scatter_add", "take_along_dim")
 def gather(op) -> Labels:
-    return op.labels(op.inputs[1 if op.name in {"gather", "take_along_dim"} else 0])
+    given, index = op.labels(op.inputs[0]), op.labels(op.inputs[1])
+    axis = op.params.get("dim")
+    if axis is not None and len(index) == len(given):
+        for place, (mine, its) in enumerate(zip(given, index, strict=True)):
+            if place != axis:
+                op.join(mine, its)
+    return index if op.name in {"gather", "take_along_dim"} else given
+
+
+@rule("masked_select")
+def selected(op) -> Labels:
+    rows = [op.labels(state) for state in op.inputs[:2]]
+    broadcast(op, rows, torch.broadcast_shapes(*(state.shape for state in op.inputs[:2])))
+    return [op.fresh(op.shape[0])]
 
 
 @rule("getitem")
@@ -91,6 +109,23 @@ def getitem(op) -> Labels:
     index = index if isinstance(index, tuple) else (index,)
     if any(isinstance(part, State | bool) or type(part) is tuple for part in index):
         return _looked_up(op, labels, index)
+    return _indexed(op, labels, index)
+
+
+@rule("setitem")
+def setitem(op) -> Labels:
+    """Write into a tensor: what is written lines up with the place it is written to."""
+    labels, index = op.labels(op.inputs[0]), op.params["index"]
+    index = index if isinstance(index, tuple) else (index,)
+    value = op.argument("value")
+    plain = all(part is None or part is Ellipsis or type(part) is slice for part in index)
+    if value is not None and plain:
+        place = _indexed(op, labels, index)
+        broadcast(op, [place, op.labels(value)], [label.size for label in place])
+    return labels
+
+
+def _indexed(op, labels: Labels, index: tuple) -> Labels:
     whole = len(labels) - sum(part is not None and part is not Ellipsis for part in index)
     result: Labels = []
     axis = 0
@@ -101,14 +136,15 @@ def getitem(op) -> Labels:
             result += labels[axis : axis + whole]
             axis += whole
         elif isinstance(part, slice):
-            result.append(_sliced(op, labels[axis], part, op.shape[len(result)], place))
+            result.append(_sliced(op, labels[axis], part, place))
             axis += 1
         else:
             axis += 1
     return result + labels[axis:]
 
 
-def _sliced(op, label: Label, part: slice, size: int, place: int) -> Label:
+def _sliced(op, label: Label, part: slice, place: int) -> Label:
+    size = len(range(*part.indices(label.size)))
     if part.start in (None, 0) and part.step in (None, 1, -1):
         if part.stop is None:
             return label
@@ -118,11 +154,16 @@ def _sliced(op, label: Label, part: slice, size: int, place: int) -> Label:
 
 
 def _looked_up(op, labels: Labels, index: tuple) -> Labels:
-    """Index with one integer tensor in front: its axes take the place of the axis it picks from."""
+    """Index with one tensor in front: its axes take the place of the axis it picks from."""
     first = index[0]
-    if len(index) != 1 or not isinstance(first, State) or first.dtype in ("bool", "uint8"):
+    if len(index) != 1 or not isinstance(first, State):
         raise Unknown
-    return [*op.labels(first), *labels[1:]]
+    if first.dtype not in ("bool", "uint8"):
+        return [*op.labels(first), *labels[1:]]
+    chosen = op.labels(first)
+    for mine, its in zip(labels, chosen, strict=False):
+        op.join(mine, its)
+    return [op.fresh(op.shape[0]), *labels[len(chosen) :]]
 
 
 @rule("embedding")

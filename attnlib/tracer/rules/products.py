@@ -11,7 +11,7 @@ from .registry import Labels, Unknown, rule
 def linear(op) -> Labels:
     x, weight, *bias = op.inputs
     given, wanted = op.labels(x), op.labels(weight)
-    op.join(given[-1], wanted[-1])
+    op.contract(given[-1], wanted[-1])
     if bias:
         op.join(op.labels(bias[0])[-1], wanted[0])
     return given[:-1] + wanted[:-1]
@@ -31,7 +31,7 @@ def added(op) -> Labels:
 
 
 def contracted(op, a: Labels, b: Labels) -> Labels:
-    op.join(a[-1], b[-2] if len(b) > 1 else b[-1])
+    op.contract(a[-1], b[-2] if len(b) > 1 else b[-1])
     rows, columns = a[-2:-1], b[-1:] if len(b) > 1 else []
     if len(a) > 2 or len(b) > 2:
         shape = op.shape[: len(op.shape) - len(rows) - len(columns)]
@@ -55,7 +55,7 @@ def einsum(op) -> Labels:
         for letter, label in zip(term, op.labels(state), strict=True):
             known = letters.setdefault(letter, label)
             if known is not label and known.size == label.size:
-                op.join(known, label)
+                (op.join if letter in right else op.contract)(known, label)
             if known.size == 1:
                 letters[letter] = label
     return [letters[letter] for letter in right]
@@ -64,8 +64,8 @@ def einsum(op) -> Labels:
 @rule("scaled_dot_product_attention")
 def fused(op) -> Labels:
     q, k, v = (op.labels(state) for state in op.inputs[:3])
-    op.join(q[-1], k[-1])
-    op.join(k[-2], v[-2])
+    op.contract(q[-1], k[-1])
+    op.contract(k[-2], v[-2])
     if op.params.get("enable_gqa"):
         return [*q[:-1], v[-1]]
     batch = broadcast(op, [q[:-2], k[:-2], v[:-2]], op.shape[:-2])
@@ -75,8 +75,28 @@ def fused(op) -> Labels:
     return [*batch, q[-2], v[-1]]
 
 
+@rule("inner")
+def inner(op) -> Labels:
+    a, b = (op.labels(state) for state in op.inputs[:2])
+    op.contract(a[-1], b[-1])
+    return a[:-1] + b[:-1]
+
+
+@rule("cdist")
+def distances(op) -> Labels:
+    a, b = (op.labels(state) for state in op.inputs[:2])
+    op.contract(a[-1], b[-1])
+    return [*broadcast(op, [a[:-2], b[:-2]], op.shape[:-2]), a[-2], b[-2]]
+
+
 @rule("multi_head_attention_forward")
 def library_heads(op) -> list[Labels]:
+    """Read (S, batch, n_embd); the masks mean what the documentation of torch says."""
     q, k = (op.labels(state) for state in op.inputs[:2])
+    padding, mask = (op.argument(name) for name in ("key_padding_mask", "attn_mask"))
+    for mine, its in ((padding, [*k[1:-1], k[0]]), (mask, [q[0], k[0]])):
+        if mine is not None:
+            for one, other in zip(reversed(op.labels(mine)), reversed(its), strict=False):
+                op.join(one, other)
     weights = [*q[1:-1], q[0], k[0]]
     return [q, weights][: len(op.outputs)]

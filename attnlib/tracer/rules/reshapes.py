@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from ..labels import Label, parts
+from ..labels import Label, laid, parts, pieces, same
 
 Labels = list[Label]
 
@@ -115,21 +115,66 @@ def groups(old: list[int], new: list[int]) -> list[tuple[list[int], list[int]]]:
 
 def _group(op, old: Labels, places: list[int], wanted: list[Label | None]) -> Labels:
     asked = [wanted[place] for place in places]
+    sizes = [op.shape[place] for place in places]
     if len(old) == len(places) == 1:
         return [_one(op, old[0], asked[0])]
+    glued = misplaced(old, sizes, asked)
+    if glued is not None:
+        op.glued(*glued)
     if len(old) == 1:
-        return split_axis(op, old[0], [op.shape[place] for place in places], asked)
+        return split_axis(op, old[0], sizes, asked)
     if len(places) == 1:
-        merged = op.symbols.product(old)
-        return [_one(op, merged, asked[0])]
-    return _mixed(op, old, [op.shape[place] for place in places], asked)
+        return [_one(op, op.symbols.merged(old), asked[0])]
+    return _mixed(op, old, sizes, asked)
 
 
 def _one(op, label: Label, asked: Label | None) -> Label:
-    if asked is not None and not asked.root().literal:
-        op.join(label, asked)
-        return asked if asked.root().names else label
-    return label
+    if asked is None or asked.root().literal:
+        return label
+    if not asked.root().names and Counter(pieces(asked)) == Counter(pieces(label)):
+        return label  # B * T is T * B for Python; memory knows which
+    op.read(label, asked)
+    return asked if asked.root().names else label
+
+
+def misplaced(
+    old: Labels, sizes: Sequence[int], asked: list[Label | None]
+) -> tuple[Label, Label] | None:
+    """Find the first piece that a reshape calls by one dim's name and that memory holds as another.
+
+    Walk through memory from the outermost piece inwards. A name that is new here may well be what
+    an axis splits into; it is a claim that fails when it went in at another place, or when the dim
+    that is found in its place is said to come out elsewhere.
+    """
+    held = [piece for label in old for piece in laid(label) if piece.size > 1]
+    claims = [[] if label is None else pieces(label) for label in asked]
+    claimed = {piece for claim in claims for piece in claim}
+    top = total = math.prod(sizes)
+    if total == 0:
+        return None
+    for size, claim in zip(sizes, claims, strict=True):
+        at, left = top, [piece for piece in claim if piece.size > 1]
+        while left:
+            found, whole = _at(held, at, total)
+            fitting = next((piece for piece in left if whole and same(piece, found)), left[0])
+            apart = fitting.names and found.names and not same(fitting, found)
+            if apart and (fitting in held or found in claimed):
+                return fitting, found
+            left.remove(fitting)
+            at //= fitting.size
+        top //= size
+    return None
+
+
+def _at(held: Labels, at: int, total: int) -> tuple[Label, bool]:
+    """Return the piece that is found below a place in memory; True if it begins right there."""
+    begin = total
+    for piece in held:
+        end = begin // piece.size
+        if end < at <= begin:
+            return piece, begin == at
+        begin = end
+    return held[-1], False
 
 
 def split_axis(
@@ -174,43 +219,27 @@ def _mixed(op, old: Labels, sizes: list[int], asked: list[Label | None]) -> Labe
             for mine, its in flat_groups:
                 labels = [flat[place] for place in mine]
                 if len(its) == 1:
-                    result.append(_one(op, op.symbols.product(labels), asked[its[0]]))
+                    result.append(_one(op, op.symbols.merged(labels), asked[its[0]]))
                 else:
                     result += split_axis(
                         op, labels[0], [sizes[p] for p in its], [asked[p] for p in its]
                     )
             return result
-    pieces = refined([label.size for label in old], sizes)
-    _tell_glued(op, old, pieces, asked)
-    result = []
+    made_of = refined([label.size for label in old], sizes)
+    found: Labels = []
     for place, size in enumerate(sizes):
-        piece = pieces[place] if pieces else None
-        if piece is not None and len(piece) == 1 and old[piece[0][0]].size == size == piece[0][1]:
-            result.append(old[piece[0][0]])
+        cut = made_of[place] if made_of else []
+        if len(cut) == 1 and old[cut[0][0]].size == size == cut[0][1]:
+            found.append(old[cut[0][0]])
         else:
-            result.append(op.fresh(size))
-    return result
-
-
-def _tell_glued(op, old: Labels, pieces, asked: list[Label | None]) -> None:
-    """Report the first axis that the code calls by one dim's name and that is made of another's."""
-    roots = {label.root() for label in old}
-    claimed = [label.root() for label in asked if label is not None and label.root().names]
-    if not roots.intersection(claimed):
-        return  # no dim that goes in is said to come out: nothing is claimed
-    for place, label in enumerate(asked):
-        if label is None or not (label.root().names):
-            continue
-        mine = [old[axis] for axis, _ in pieces[place]] if pieces else old
-        for part in mine:
-            if part.root() is not label.root():
-                op.glued(label, part)
-                return
+            found.append(op.fresh(size))
+    return found
 
 
 def refined(old: list[int], new: list[int]) -> list[list[tuple[int, int]]] | None:
     """For every new axis, the (old axis, piece of it) that make it up; None if cuts cross."""
-    pieces, axis, left = [], 0, old[0]
+    made_of: list[list[tuple[int, int]]] = []
+    axis, left = 0, old[0]
     for size in new:
         need, mine = size, []
         while need > 1:
@@ -224,8 +253,8 @@ def refined(old: list[int], new: list[int]) -> list[list[tuple[int, int]]] | Non
                 return None
             mine.append((axis, step))
             need, left = need // step, left // step
-        pieces.append(mine)
-    return pieces
+        made_of.append(mine)
+    return made_of
 
 
 def _ones(given: Labels, free: list[int], result: list[Label | None]) -> None:

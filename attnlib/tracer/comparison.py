@@ -1,0 +1,172 @@
+"""Two runs side by side: are the rows at other sizes what the dims of the first run say?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import groupby
+
+from .rows import Record, Step, TensorInfo
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """A row whose shape at other sizes is not what its dims say."""
+
+    line: int | None
+    code: str
+    dims: tuple[str, ...]
+    expected: tuple[int, ...]
+    found: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Check:
+    """What running again showed: ``mismatches``, or the ``reason`` why it is ``unchecked``.
+
+    ``dims`` are those that took other sizes and were compared; ``numbers`` are the rows in which an
+    axis that is shown as a number took another size too; ``skipped`` counts rows inside library
+    calls that do other operations where there are no numbers.
+    """
+
+    mismatches: tuple[Mismatch, ...] = ()
+    unchecked: bool = False
+    reason: str = ""
+    sizes: tuple[tuple[str, int], ...] = ()  # the dims that were changed
+    dims: tuple[str, ...] = ()
+    numbers: tuple[Mismatch, ...] = ()
+    skipped: int = 0
+
+    def __bool__(self) -> bool:
+        return not self.mismatches and not self.unchecked
+
+    def __str__(self) -> str:
+        at = ", ".join(f"{name} = {size}" for name, size in self.sizes) or "the same sizes"
+        if self.unchecked:
+            return f"not checked at {at}: {self.reason}"
+        if not self.mismatches:
+            lines = [f"checked at {at}: every row's dims hold"]
+        else:
+            lines = [f"checked at {at}: {len(self.mismatches)} rows differ"]
+        lines += [
+            f"  line {m.line}: {m.code}: ({', '.join(m.dims)}) should be {m.expected}, is {m.found}"
+            for m in self.mismatches
+        ]
+        if self.dims:
+            lines.append(f"  of another size, and compared: {', '.join(self.dims)}")
+        for m in self.numbers:
+            lines.append(
+                f"  line {m.line}: ({', '.join(m.dims)}) has a number that became {m.found}"
+            )
+        if self.skipped:
+            lines.append(f"  not compared: {self.skipped} rows inside calls of a library")
+        return "\n".join(lines)
+
+
+def compare(
+    first: Record, second: Record, new: dict[str, int], changed: tuple[tuple[str, int], ...]
+) -> Check:
+    """Compare two traces of the same code row by row; ``new`` are the sizes of the second."""
+    pairs, skipped = _pairs(first, second), 0
+    if pairs is None:
+        before, after = (len(list(flat(trace.steps))) for trace in (first, second))
+        reason = f"{before} operations became {after}, or others, at these sizes"
+        return Check((), True, reason, changed)
+    inputs = {
+        dim for step in first.steps if step.kind == "input" for info in step.outputs
+        for dim in info.dims if dim.isidentifier()
+    }  # fmt: skip
+    bound: dict[tuple[str, int | None], int] = {(n, None): new[n] for n in inputs if n in new}
+    wrong: list[Mismatch] = []
+    numbers: dict[tuple, Mismatch] = {}
+    moved: dict[str, None] = {}
+    for old, now in pairs:
+        if now is None:
+            skipped += 1
+            continue
+        for mine, its in zip(old.outputs, now.outputs, strict=False):
+            expected = _expected(mine, its.shape, new, bound)
+            if expected != its.shape:
+                wrong.append(Mismatch(old.line, old.code, mine.dims, expected, its.shape))
+                continue
+            axes = list(zip(mine.dims, mine.shape, its.shape, strict=True))
+            moved.update({dim: None for dim, size, to in axes if size != to and not dim.isdigit()})
+            if any(dim.isdigit() and size != to for dim, size, to in axes):
+                odd = Mismatch(old.line, old.code, mine.dims, mine.shape, its.shape)
+                numbers.setdefault((old.line, mine.dims), odd)
+    return Check(tuple(wrong), False, "", changed, tuple(moved), tuple(numbers.values()), skipped)
+
+
+def _pairs(first: Record, second: Record) -> list[tuple[Step, Step | None]] | None:
+    """Pair the rows; None when the runs did not do the same.
+
+    Inside one call of a library (an optimizer's step, the clipping of gradients) torch may choose
+    other operations where there are no numbers; those rows have no partner.
+    """
+    before, after = _runs(first), _runs(second)
+    if [place for place, _ in before] != [place for place, _ in after]:
+        return None
+    found: list[tuple[Step, Step | None]] = []
+    for (place, mine), (_, its) in zip(before, after, strict=True):
+        if [step.op for step in mine] == [step.op for step in its]:
+            found += zip(mine, its, strict=True)
+        elif place[0]:
+            found += [(step, None) for step in mine]
+        else:
+            return None
+    return found
+
+
+def _runs(trace: Record) -> list[tuple[tuple, list[Step]]]:
+    """Cut a trace into rows, and runs of rows that one expression did inside a library."""
+
+    def place(step: Step) -> tuple:
+        inside = id(step) in trace._inside
+        return (inside, step.file, step.line, step.expression if inside else id(step))
+
+    return [
+        ((key[0], *key[1:3]), list(rows)) for key, rows in groupby(flat(trace.steps), key=place)
+    ]
+
+
+def flat(steps: list[Step]) -> Iterator[Step]:
+    """Yield the rows, those of a stage before the stage itself."""
+    for step in steps:
+        if step.steps:
+            yield from flat(step.steps)
+        yield step
+
+
+def _expected(mine: TensorInfo, found: tuple[int, ...], new: dict, bound: dict) -> tuple[int, ...]:
+    """Work out a shape; a dim that no input has takes its size where it first comes up."""
+    if len(found) != len(mine.shape):
+        return mine.shape
+    for dim, size, to in zip(mine.dims, mine.shape, found, strict=True):
+        if dim.isidentifier() and (dim, None) not in bound:
+            bound.setdefault((dim, size), to)
+    return tuple(
+        to if dim.isdigit() else size_of(dim, size, _Sizes(bound, new, size))
+        for dim, size, to in zip(mine.dims, mine.shape, found, strict=True)
+    )
+
+
+def size_of(dim: str, size: int, new: dict[str, int]) -> int:
+    """Work out a dim at the new sizes: a name, a product of names, or a number that stays."""
+    result = 1
+    for part in dim.split("*"):
+        whole, _, below = part.partition("//")
+        above, under = (
+            int(word) if word.isdigit() else new.get(word) for word in (whole, below or "1")
+        )
+        if above is None or not under or above % under:
+            return size
+        result *= above // under
+    return result
+
+
+class _Sizes(dict):
+    """Sizes by name: an input's, or the one that a name had where it was of this size."""
+
+    def __init__(self, bound: dict, new: dict, size: int) -> None:
+        super().__init__(new)
+        self.update({name: found for (name, at), found in bound.items() if at in (None, size)})

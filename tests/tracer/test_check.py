@@ -1,0 +1,110 @@
+"""``Trace.check``: what is compared, what is said of the rest, and that nothing is touched."""
+
+import functools
+
+import pytest
+import torch
+from torch import nn
+
+from attnlib import trace
+
+X = torch.ones(2, 4)
+
+
+class Trainer:
+    def __init__(self):
+        self.model, self.steps = nn.Linear(4, 4), 0
+
+    def fit(self, x):
+        self.steps += 1
+        return self.model(x)
+
+
+def test_a_training_step_is_checked_and_the_model_stays_as_it_is():
+    model = nn.Sequential(nn.Linear(4, 4), nn.BatchNorm1d(4))
+    optimizer = torch.optim.AdamW(model.parameters(), lr=0.1)
+    scheduler = torch.optim.lr_scheduler.StepLR(optimizer, 1)
+    losses = []
+
+    def step(x):
+        optimizer.zero_grad()
+        loss = model(x).square().mean()
+        loss.backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        losses.append(loss.item() if x.device.type == "cpu" else None)
+        return loss.detach()
+
+    result = trace(step, torch.randn(3, 4), dims="batch n_embd")
+    before = [value.clone() for value in model.state_dict().values()]
+    gradients = [parameter.grad.clone() for parameter in model.parameters()]
+    moments = [state["exp_avg"].clone() for state in optimizer.state.values()]
+    check = result.check(batch=5)
+    assert check and check.skipped > 0 and "not compared" in str(check), check
+    assert all(map(torch.equal, before, model.state_dict().values()))
+    assert all(map(torch.equal, gradients, [p.grad for p in model.parameters()]))
+    assert all(map(torch.equal, moments, [s["exp_avg"] for s in optimizer.state.values()]))
+    assert len(losses) == 1 and scheduler.last_epoch == 0
+    assert {int(state["step"]) for state in optimizer.state.values()} == {1}
+
+
+def decorated(model):
+    @torch.no_grad()
+    def run(x):
+        return model(x)
+
+    return run
+
+
+def test_a_method_of_a_plain_object_is_run_on_a_copy():
+    trainer = Trainer()
+    assert trace(trainer.fit, X, dims="batch c").check(batch=5) and trainer.steps == 1
+
+
+WAYS = {
+    "decorator": decorated(nn.Linear(4, 4)),
+    "partial": functools.partial(decorated(nn.Linear(4, 4))),
+    "default": lambda x, model=nn.Linear(4, 4): model(x),  # noqa: B008
+    "compiled": torch.compile(nn.Linear(4, 4), backend="eager"),
+}
+
+
+@pytest.mark.parametrize("name", WAYS)
+def test_the_module_is_found_wherever_the_code_keeps_it(name):
+    assert trace(WAYS[name], X, dims="batch c").check(batch=5)
+
+
+def test_what_cannot_be_copied_is_not_touched():
+    numbers = (n for n in range(9))
+
+    def run(x):
+        return x * next(numbers)
+
+    check = trace(run, X, dims="batch c").check(batch=5)
+    assert check.unchecked and "cannot be copied" in check.reason and next(numbers) == 1
+
+
+def test_the_dims_that_moved_are_named_and_the_numbers_that_moved_too():
+    def run(x):
+        table = torch.arange(x.shape[0] * x.shape[1], device=x.device).view(*x.shape)
+        return (table + x).flatten().cumsum(0)[1:]
+
+    result = trace(run, torch.ones(2, 5), dims="batch S")
+    check = result.check(batch=3, S=7)
+    assert check and check.dims == ("batch", "S", "batch*S")
+    (odd,) = check.numbers
+    assert odd.dims == ("9",) and odd.found == (20,)
+    assert "has a number that became (20,)" in str(check)
+    assert result.check(S=5).dims == () and result.check(S=5).numbers == ()
+
+
+def test_inputs_keep_what_gradients_need():
+    def run(x):
+        y = (x * 2).sum()
+        y.backward()
+        return y
+
+    x = torch.ones(2, 4, requires_grad=True)
+    result = trace(run, x, dims="batch c")
+    assert result.check(batch=7), result.check(batch=7)
+    assert x.grad.tolist() == [[2.0] * 4] * 2
