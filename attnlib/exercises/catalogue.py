@@ -96,8 +96,8 @@ MISTAKES: tuple[Mistake, ...] = (
         + _SCORES + "return s.softmax(-1) @ v", r"repeat|expand|cat|tile",
     ),
     Mistake(
-        "transpose-missing", "A transpose is missing: dims meet that are not the same.",
-        "Write the named dims behind both operands; the summed one must be H in both.", "scores",
+        "transpose-missing", "A transpose is missing: a dim stands where another should.",
+        "Write the named dims behind every tensor; what a product sums must be one dim.", "scores",
         "return q @ k", "@|matmul|bmm|einsum|view|reshape",
     ),
     Mistake(
@@ -181,7 +181,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "nan-row", "A query that may attend to nothing is not taken care of.",
-        "Softmax divides 0 by 0 there, forward or backward; give it harmless scores first.",
+        "All -inf gives NaN, a finite fill even weights; give harmless scores first, zeros after.",
         "safe-weights", "return scores.softmax(-1).nan_to_num(0.0)", r"softmax|exp|inf|nan",
     ),
     Mistake(

@@ -70,6 +70,7 @@ def explain(
     for id_, found in (
         ("wrong-dtype", lambda: next((t for t in wrong if _other_dtype(exercise, t)), None)),
         ("mask-fill-not-low-enough", lambda: next((t for t in wrong if _fill(exercise, t)), None)),
+        ("mask-fill-not-low-enough", lambda: _penalty(exercise, wrong)),
         ("batch-mixed", lambda: next((t for t in wrong if _mixes(t, runner)), None)),
         ("wrong-shape", lambda: next((t for t in wrong if not _fits(t)), None)),
         ("nan-row", lambda: next((t for t in wrong if _nan(exercise, t)), None)),
@@ -162,6 +163,36 @@ def _touched(trial: Trial, runner: Runner) -> set[str]:
     return {name for name, value in given.items() if id(value) in last.touched}
 
 
+PENALTIES = tuple(-(2.0**power) for power in range(-2, 6))
+
+
+def _penalty(exercise: Exercise, wrong: list[Trial]) -> Trial | None:
+    """Find the number that hides too little: written over hidden scores, or added to them.
+
+    One number must explain every trial, and much better than the right answer does.
+    """
+    at = next((i for i, slot in enumerate(exercise.slots) if slot.stage == "mask"), None)
+    if at is None or not wrong or not all(_fits(trial) for trial in wrong):
+        return None
+
+    def off(step: faults.Step, trial: Trial) -> float:
+        slots = (*exercise.slots[:at], faults.Slot("mask", step, ()), *exercise.slots[at + 1 :])
+        result = faults.replay(slots, _start(trial), ())
+        gap = torch.inf if result is None else float((result - trial.value).abs().max())
+        return gap if gap == gap else torch.inf
+
+    for form in (faults.fill, faults.penalty):
+        gap = lambda number, form=form: off(form(number), wrong[0])  # noqa: E731
+        best = min(PENALTIES, key=gap)
+        for halving in range(1, 24):
+            width = best * 0.5**halving
+            best = min((best, best - width, best + width), key=gap)
+        rest = [off(form(best), trial) / off(faults.fill(-torch.inf), trial) for trial in wrong]
+        if all(part < 0.01 for part in rest):
+            return wrong[0]
+    return None
+
+
 # broken laws -----------------------------------------------------------------------------------
 
 
@@ -191,21 +222,24 @@ def _fill(exercise: Exercise, trial: Trial) -> bool:
 
 
 def _mixes(trial: Trial, runner: Runner) -> bool:
-    """Change the last sequence of the batch: does the first one move?"""
+    """Change the first, then the last sequence of the batch: does another one move?"""
     batch = trial.case.sizes.get("batch", 1)
     value = trial.value
     if batch < 2 or value.shape != trial.case.wanted.shape:
         return False
+    return any(_moves_another(trial, changed, runner) for changed in (batch - 1, 0))
+
+
+def _moves_another(trial: Trial, changed: int, runner: Runner) -> bool:
     other = copy(trial.case.inputs)
     for tensor in other.values():
         if isinstance(tensor, Tensor) and tensor.ndim > 2 and tensor.is_floating_point():
-            tensor[-1] = tensor[-1].flip(-1) * 0.5
-    again = runner.call(other).tensor
-    return (
-        again is not None
-        and again.shape == value.shape
-        and not bool(alike(again[0], value[0]).all())
-    )
+            tensor[changed] = tensor[changed].flip(-1) * 0.5
+    again, value = runner.call(other).tensor, trial.value
+    if again is None or again.shape != value.shape:
+        return False
+    others = [i for i in range(len(value)) if i != changed]
+    return not bool(alike(again[others], value[others]).all())
 
 
 def _nan(exercise: Exercise, trial: Trial) -> bool:

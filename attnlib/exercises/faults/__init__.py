@@ -4,9 +4,9 @@ Every slot is one stage: the right step and the wrong ones. A diagnosis is the c
 are those of the pipeline with this fault, and with no smaller set of faults".
 """
 
-from .engine import Fault, Slot, replay, start, walk
+from .engine import Fault, Slot, Step, replay, start, walk
 from .heads import expand_groups, given, merge_last, merge_one, split_one, split_three
-from .masking import causal, hide, hide_future, padding
+from .masking import causal, fill, hide, hide_future, padding, penalty
 from .projections import out, project_one, project_three
 from .scaling import scale
 from .scores import meet
@@ -15,9 +15,11 @@ from .softmax import again, mix, weigh
 __all__ = [
     "Fault",
     "Slot",
+    "Step",
     "again",
     "causal",
     "expand_groups",
+    "fill",
     "given",
     "hide",
     "hide_future",
@@ -27,6 +29,7 @@ __all__ = [
     "mix",
     "out",
     "padding",
+    "penalty",
     "project_one",
     "project_three",
     "replay",

@@ -56,6 +56,16 @@ def _add_mask(sign: float, blocked: bool) -> Step:
     return put("scores", add)
 
 
+def fill(number: float) -> Step:
+    """Write a number over the hidden scores."""
+    return _hide(_right_may, number)
+
+
+def penalty(number: float) -> Step:
+    """Add a number to the hidden scores."""
+    return put("scores", lambda s: s.scores + number * (~_right_may(s)).to(s.scores.dtype))
+
+
 def _mask_faults() -> list[Fault]:
     faults = _any_fill("mask-inverted", "the allowed keys are hidden", lambda s: ~_right_may(s))
     faults.append(Fault("mask-ignored", "nothing is hidden", put("scores", lambda s: s.scores)))
@@ -77,6 +87,8 @@ def hide() -> Slot:
     faults += [
         Fault("mask-inverted", "1e9 added or the wrong sign", _hide(_right_may, math.inf)),
         *_any_fill("mask-wrong-axis", "the mask is transposed", lambda s: s.may_attend.mT),
+        *_any_fill("mask-wrong-axis", "an axis for heads", lambda s: s.may_attend.unsqueeze(1)),
+        *_any_fill("mask-wrong-axis", "an axis at the end", lambda s: s.may_attend.unsqueeze(-1)),
         *_any_fill("mask-wrong-axis", "one column for all", lambda s: s.may_attend[..., :1]),
         *_any_fill("mask-wrong-axis", "one row for all", lambda s: s.may_attend[..., :1, :]),
         *_any_fill("mask-wrong-axis", "whole rows", lambda s: s.may_attend.all(-1, keepdim=True)),
