@@ -1,6 +1,6 @@
 """Everything that must hold, part by part, with the time of each.
 
-    .venv/bin/python tools/suite.py [PART ...]      all parts when none is named
+    .venv/bin/python tools/suite.py [PART ...]      all parts when none is named, but for `colab`
 
 Every part runs, also after another has failed; the last lines say which did.
 """
@@ -35,8 +35,9 @@ SHAPED = (
     "--jaxtyping-packages="
     "attnlib.stages,attnlib.pipeline,attnlib.modules,attnlib.weights,beartype.beartype",
     *("--ignore=tests/tracer", "--ignore=tests/widgets", "--ignore=tests/test_notebooks.py"),
+    "--ignore=tests/launch",
 )
-UNIT = ("tests", "-m", "not browser and not executes and not planted")
+UNIT = ("tests", "-m", "not browser and not executes and not planted and not colab")
 OTHER_CPU = {"ATEN_CPU_CAPABILITY": "avx2"}
 
 
@@ -49,6 +50,7 @@ class Part:
     env: dict[str, str] = field(default_factory=dict)
     without: tuple[str, ...] = ()
     skip: Callable[[], str | None] = lambda: None
+    by_hand: bool = False  # minutes and gigabytes; run where it is named
 
 
 def no_avx2() -> str | None:
@@ -75,6 +77,7 @@ PARTS = [
     Part("book", [(sys.executable, "tools/book.py")]),
     Part("pages", [(*PYTEST, "--dist", "worksteal", "tests", "-m", "browser")]),
     Part("planted", [(*PYTEST, "tests", "-m", "planted")]),
+    Part("colab", [(*PYTEST, "-n", "0", "tests/launch", "-m", "colab")], by_hand=True),
 ]
 
 
@@ -100,7 +103,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     names = [part.name for part in PARTS]
     parser.add_argument("parts", nargs="*", metavar="PART", help=f"of: {' '.join(names)}")
-    wanted = parser.parse_args().parts or names
+    wanted = parser.parse_args().parts or [part.name for part in PARTS if not part.by_hand]
     if unknown := sorted(set(wanted) - set(names)):
         parser.error(f"no part {', '.join(unknown)}; there are {', '.join(names)}")
     browser = find() or ("pages" in wanted and install())
