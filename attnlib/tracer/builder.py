@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import types
 from collections.abc import Mapping
 from itertools import pairwise
 
@@ -39,6 +40,8 @@ class Builder:
         self.steps: list[Step] = []
         self.inside: set[int] = set()  # rows that a call of a library did, by id
         self.failed: tuple[Step, Operation, Site] | None = None  # the last one that raised
+        # of each function, the sizes that it keeps in variables
+        self.variables: dict[types.CodeType, list[tuple[Label, str]]] = {}
         self._symbols = recorder.symbols
         self._variables = names  # variable -> the dims it was given, for loose code
         self._modules = module_names
@@ -77,8 +80,12 @@ class Builder:
 
     def _read(self, read: ShapeRead) -> None:
         site = site_of(*read.chain[0])
-        if kind_of(site.path) is not LIBRARY:  # opened by deep=True: its names are not the reader's
-            name_shape(self._symbols, self.tensors.labels(read.state), read.axis, site)
+        if kind_of(site.path) is LIBRARY:
+            return  # opened by deep=True: its names are not the reader's
+        labels = self.tensors.labels(read.state)
+        known = self.variables.setdefault(read.chain[0][0], [])
+        for axis, name in name_shape(self._symbols, labels, read.axis, site):
+            known.append((labels[axis], name))
 
     # -- one row ----------------------------------------------------------------------------
 

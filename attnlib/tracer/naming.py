@@ -44,13 +44,17 @@ def _landing(chain: Chain) -> tuple[str, ...]:
     return ("output",) if place is not None and of == 1 else ()
 
 
-def name_shape(symbols: Symbols, labels: list[Label], axis: int | None, site: Site) -> None:
-    """Give the axes of a tensor the names that its shape is unpacked into."""
-    for place, name in shape_names(site, len(labels), axis):
+def name_shape(
+    symbols: Symbols, labels: list[Label], axis: int | None, site: Site
+) -> list[tuple[int, str]]:
+    """Give the axes of a tensor the names that its shape is unpacked into; return them."""
+    found = shape_names(site, len(labels), axis)
+    for place, name in found:
         if not site.ours:
             symbols.name(labels[place], name, CODE)
         elif role(name) is not None:
             symbols.name(labels[place], book_name(name), BOOK)
+    return found
 
 
 def name_size(symbols: Symbols, name: str, size: int, site: Site) -> Label:

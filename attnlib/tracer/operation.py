@@ -22,6 +22,7 @@ class Operation:
         self._call, self._site = call, site
         self._tensors, self._findings = tensors, findings
         self.name, self.module = call.op, call.module
+        self.torch_name = call.name
         self.symbols = tensors.symbols
         bound = operations.Bound(call.op, call.args, call.kwargs, is_state)
         self.bound = bound
@@ -122,12 +123,19 @@ class Operation:
             words.append(word if word == str(size) else f"{word}={size}")
         return words
 
-    def written_sizes(self) -> str | None:
-        """Return the sizes of a ``view`` as they are written."""
+    def written_sizes(self) -> list[str]:
+        """Return the sizes of a ``view`` as they are written; nothing where they are not."""
         node = self._site.node
         if not self._call.direct or not isinstance(node, ast.Call):
-            return None
-        return ", ".join(ast.unparse(argument) for argument in node.args[1 - self._receiver() :])
+            return []
+        given: list[ast.expr] = node.args[1 - self._receiver() :]
+        if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
+            given = given[0].elts
+        return (
+            []
+            if any(isinstance(part, ast.Starred) for part in given)
+            else [ast.unparse(part) for part in given]
+        )
 
     def arguments(self, tensors: list) -> tuple[tuple, dict[str, Any]]:
         """Return what the operation was called with, other tensors in place of its own."""

@@ -221,7 +221,7 @@ def whole_numbers_into_a_layer():
     return project, (torch.ones(2, 5, dtype=torch.long), x_of(3, 5)), "batch S"
 
 
-@raises(RuntimeError, "weights is float64, v float32", suggestion="weights @ v.to(torch.float64)")
+@raises(RuntimeError, "weights is float64, v float32", suggestion="weights.to(torch.float32) @ v")
 def double_weights():
     def attend(weights, v):
         return weights @ v

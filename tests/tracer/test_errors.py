@@ -8,6 +8,7 @@ import torch
 
 from attnlib import ShapeError, SingleHeadAttention, trace
 from attnlib.tracer import tracing
+from tests.tracer import outside_raising
 from tests.tracer.raising import RAISING
 
 
@@ -45,6 +46,28 @@ def test_the_suggestion_really_runs(name):
     if name in ("mask_on_another_device", "view_without_moving_heads"):
         names |= {"mask": torch.ones(5, 5, dtype=torch.bool), "y": torch.randn(2, 3, 5, 4)}
     assert isinstance(eval(suggestion, names), torch.Tensor)
+
+
+@pytest.mark.parametrize("name", outside_raising.RAISING)
+def test_the_note_explains_what_others_wrote(name):
+    sample = outside_raising.RAISING[name]
+    fn, inputs, dims = sample.build()
+    with pytest.raises(sample.kind, match=r"") as caught:
+        trace(fn, *inputs, dims=dims)
+    (note,) = caught.value.__notes__
+    for word in sample.words:
+        assert word in note, note
+    error = caught.value.attnlib_trace.error
+    lines = inspect.getsource(outside_raising).splitlines()
+    assert lines[error.line - 1].rstrip().endswith("# raises")
+    if sample.suggestion is None:
+        assert error.suggestion is None, error.suggestion
+    else:
+        assert error.suggestion is not None and sample.suggestion in error.suggestion, note
+
+
+def test_the_samples_are_many_and_half_are_from_outside():
+    assert len(RAISING) >= 25 and len(outside_raising.RAISING) >= 13
 
 
 def shapes_of(names):

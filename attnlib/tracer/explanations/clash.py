@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from torch import Tensor
 
+from ..labels import Label
 from ..notes import State
 from ..operation import Operation
 from ..rows import TensorInfo
@@ -37,6 +38,7 @@ class Failed:
     error: BaseException
     code: str  # the failing sub-expression
     function: Callable  # of torch, that raised
+    variables: list[tuple[Label, str]]  # sizes that the failing function keeps in variables
 
     @property
     def names(self) -> list[str]:
@@ -57,6 +59,12 @@ class Failed:
         if len(re.findall(pattern, self.code)) != 1 or "\n" in self.code:
             return new
         return re.sub(pattern, lambda _: new, self.code)
+
+    def word(self, which: int, axis: int) -> str:
+        """Write a size so that it can stand in the code: a variable that holds it, or a number."""
+        label = self.op.labels(self.states[which])[axis]
+        known = (name for held, name in self.variables if held.root() is label.root())
+        return next(known, str(self.infos[which].shape[axis]))
 
     def size(self, which: int, axis: int) -> str:
         """Write one axis as ``H = 16``, or as its number where it has no name."""

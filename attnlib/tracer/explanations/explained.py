@@ -49,7 +49,7 @@ def _operation(builder: Builder) -> Failure:
     assert builder.failed is not None
     assert builder.recorder.failed is not None
     step, op, site = builder.failed
-    error, _, function = builder.recorder.failed
+    error, call, function = builder.recorder.failed
     where = f"{step.op} failed{_at(step.file, step.line)}"
     if step.module:
         where += f", in {step.module}"
@@ -59,7 +59,8 @@ def _operation(builder: Builder) -> Failure:
     if step.op == "multi_head_attention_forward":
         infos = infos[:3]  # the rest are the layer's own weights
     lines = [where, *_carets(site), *(f"  {info.described()}" for info in infos)]
-    failed = Failed(op, infos, error, step.expression or step.code, function)
+    known = builder.variables.get(call.chain[0][0], []) if call.chain else []
+    failed = Failed(op, infos, error, step.expression or step.code, function, known)
     said, candidates = _clash(failed, step, builder.recorder.strict)
     if said:
         lines.append(f"  {said}")

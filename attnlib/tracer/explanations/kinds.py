@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import torch
+from torch import Tensor
 
 from .clash import Candidate, Failed, Tensors, clash, on
 
@@ -10,6 +11,9 @@ from .clash import Candidate, Failed, Tensors, clash, on
 def kinds(failed: Failed) -> tuple[str, list[Candidate]]:
     """Explain operands whose dtypes or devices differ, or a number that does not fit a dtype."""
     infos = failed.infos
+    told = _mask(failed)
+    if told is not None:
+        return told
     devices, dtypes = {info.device for info in infos}, [info.dtype for info in infos]
     if len(devices) > 1:
         first = infos[0]
@@ -31,9 +35,9 @@ def kinds(failed: Failed) -> tuple[str, list[Candidate]]:
                 "embed ids first"
             ), []
         second = next(info for info in infos if info.dtype != first.dtype)
-        if failed.op.name == "linear":  # the layer stays as it is, what comes in is converted
-            first, second = second, first
         said = f"{first.name} is {first.dtype}, {second.name} {second.dtype}: both must be the same"
+        if failed.op.name == "linear" or first.dtype == "float64":
+            first, second = second, first  # the layer stays as it is; doubles do not spread
         which, target = infos.index(second), infos.index(first)
 
         def cast(t: Tensors) -> Tensor:
@@ -45,6 +49,27 @@ def kinds(failed: Failed) -> tuple[str, list[Candidate]]:
         code = failed.instead(second.name, f"{on(second.name)}.to({wanted})")
         return said, [Candidate(code, cast)]
     return "", []
+
+
+def _mask(failed: Failed) -> tuple[str, list[Candidate]] | None:
+    """Explain a mask that is not made of True and False, where only that is a mask."""
+    places = {"masked_fill": "mask", "scaled_dot_product_attention": "attn_mask"}
+    wanted = places.get(failed.op.name)
+    for which, (argument, _) in enumerate(failed.op.bound.places):
+        info = failed.infos[which]
+        added = failed.op.name != "masked_fill" and info.dtype.startswith(("float", "bfloat"))
+        if argument != wanted or info.dtype == "bool" or added:
+            continue
+        said = f"{info.name} is {info.dtype}, but a mask is bool"
+        if failed.op.name != "masked_fill":
+            said += " (True may attend), or of the dtype of the queries and added to the scores"
+        code = failed.instead(info.name, f"{on(info.name)}.bool()")
+
+        def run(t: Tensors, which: int = which) -> Tensor:
+            return failed.run([x.bool() if i == which else x for i, x in enumerate(t)])
+
+        return said, [Candidate(code, run)]
+    return None
 
 
 @clash("embedding", "index_select", "gather", "getitem")

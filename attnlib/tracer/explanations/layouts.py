@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterator
 from itertools import combinations
 
 import torch
@@ -60,9 +61,15 @@ def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
         (size, other) for size, other in zip(reversed(a.shape), reversed(b.shape), strict=False)
     ][::-1]
     if all(size >= other or size == 1 for size, other in cut) and len(a.shape) <= len(b.shape):
-        parts = [f":{o}" if s > o and s != 1 else ":" for s, o in cut]
+        offset = len(b.shape) - len(a.shape)
+        parts = [
+            f":{failed.word(large, axis + offset)}" if s > o and s != 1 else ":"
+            for axis, (s, o) in enumerate(cut)
+        ]
         index = tuple(slice(o) if s > o and s != 1 else slice(None) for s, o in cut)
         if any(part != ":" for part in parts[:-1]):  # a mask or a table; features are never cut
+            while parts[-1] == ":":
+                parts.pop()
             code = f"{name}[{', '.join(parts)}]"
             yield Candidate(failed.instead(a.name, code), with_new(lambda x: x[index]))
     if len(a.shape) > 1:
@@ -75,10 +82,24 @@ def _placings(ndim: int, new: int) -> Iterator[tuple[int, ...]]:
     yield from combinations(range(ndim + new), new)
 
 
+def _float_size(failed: Failed, sizes: list) -> tuple[str, list[Candidate]]:
+    """Explain a size that is not whole: ``/`` makes a float, ``//`` a whole number."""
+    place = next(place for place, n in enumerate(sizes) if isinstance(n, float))
+    written = failed.op.written_sizes() or list(map(str, sizes))
+    said = f"a size must be a whole number, but {written[place]} is {sizes[place]}, a float"
+    code = re.sub(r"(?<!/)/(?!/)", "//", failed.code)
+    whole = [int(n) for n in sizes]
+    return f"{said}: / divides into floats, // into whole numbers", [
+        Candidate(code, functools.partial(_reshaped, whole))
+    ] if code != failed.code else []
+
+
 @clash("view", "reshape", "unflatten")
 def view(failed: Failed) -> tuple[str, list[Candidate]]:
     x = failed.infos[0]
     params = failed.op.params
+    if any(isinstance(n, float) for n in params.get("shape", ())):
+        return _float_size(failed, list(params["shape"]))
     shape = [int(n) for n in params.get("shape", params.get("sizes", ())) if isinstance(n, int)]
     named = failed.op.size_words("shape" if "shape" in params else "sizes", shape)
     if "stride" in str(failed.error):
@@ -110,7 +131,7 @@ def _words(info: TensorInfo) -> list[str]:
 
 def _copied(failed: Failed, x: TensorInfo, shape: list[int]) -> Iterator[Candidate]:
     """Suggest ``reshape``; where heads stand before S, only after moving them back."""
-    name, sizes = on(x.name), failed.op.written_sizes() or ", ".join(map(str, shape))
+    name, sizes = on(x.name), ", ".join(failed.op.written_sizes() or map(str, shape))
     if len(x.shape) == 4 and len(shape) == 3 and tuple(x.shape[:3:2]) == tuple(shape[:2]):
         yield Candidate(
             f"{name}.transpose(1, 2).reshape({sizes})",
@@ -128,7 +149,10 @@ def _fitting(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> Ite
         others = [n for axis, n in enumerate(shape) if axis != place]
         if rest and count % rest == 0 and -1 not in others:
             new = [*shape[:place], count // rest, *shape[place + 1 :]]
-            code = f"{on(x.name)}.{failed.op.name}({', '.join(map(str, new))})"
+            words = failed.op.written_sizes()
+            if len(words) == len(shape):  # as it is written, that one left to torch
+                words[place] = "-1"
+            code = f"{on(x.name)}.{failed.op.name}({', '.join(words or map(str, new))})"
             yield Candidate(code, functools.partial(_reshaped, new))
 
 
@@ -150,8 +174,53 @@ def joined(failed: Failed) -> tuple[str, list[Candidate]]:
                     f"axis {place} of {first.name} is {failed.size(0, place)}, "
                     f"of {info.name} {failed.size(which, place)}"
                 )
-                return said, list(_other_axes(failed, axis, len(first.shape)))
+                candidates = list(_moved(failed, axis)) + list(
+                    _other_axes(failed, axis, len(first.shape))
+                )
+                return said, candidates if failed.op.name == "cat" else []
     return kinds(failed)
+
+
+def _moved(failed: Failed, axis: int) -> Iterator[Candidate]:
+    """Try one operand with two axes changed over, where the names say so, or made as large."""
+    first = failed.infos[0]
+    for which, info in enumerate(failed.infos[1:], 1):
+        for i, j in combinations(range(len(info.shape)), 2):
+            dims = list(info.dims)
+            dims[i], dims[j] = dims[j], dims[i]
+            if all(dims[p] == first.dims[p] for p in range(len(dims)) if p != axis):
+                code = f"{on(info.name)}.transpose({i}, {j})"
+                change = functools.partial(torch.transpose, dim0=i, dim1=j)
+                yield _with(failed, which, code, change, axis)
+    for which, info in enumerate(failed.infos):
+        other = failed.infos[which - 1]
+        places = [p for p in range(len(info.shape)) if p != axis]
+        small = [p for p in places if info.shape[p] != other.shape[p]]
+        if small and all(info.dims[p] == "1" for p in small):
+            sizes = [other.shape[p] if p in small else -1 for p in range(len(info.shape))]
+            words = [_size_of(failed, which - 1, p) if p in small else "-1" for p in places]
+            words.insert(axis, "-1")
+            code = f"{on(info.name)}.expand({', '.join(words)})"
+            yield _with(failed, which, code, functools.partial(_expanded, sizes), axis)
+
+
+def _expanded(sizes: list[int], x: Tensor) -> Tensor:
+    return x.expand(sizes)
+
+
+def _size_of(failed: Failed, which: int, axis: int) -> str:
+    """Write a size as a variable that holds it, or as the tensor's own."""
+    word, info = failed.word(which, axis), failed.infos[which]
+    return f"{info.name}.shape[{axis}]" if word.isdigit() and info.name.isidentifier() else word
+
+
+def _with(
+    failed: Failed, which: int, code: str, change: Callable[[Tensor], Tensor], axis: int
+) -> Candidate:
+    def run(t: Tensors) -> Tensor:
+        return torch.cat([change(x) if i == which else x for i, x in enumerate(t)], dim=axis)
+
+    return Candidate(failed.instead(failed.infos[which].name, code), run)
 
 
 def _other_axes(failed: Failed, axis: int, ndim: int) -> Iterator[Candidate]:

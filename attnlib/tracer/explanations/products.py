@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Iterator
+from itertools import combinations
 
 import torch
 from torch import Tensor
@@ -18,6 +20,12 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
     a, b = failed.infos[:2]
     if not a.shape or not b.shape:
         return "matmul needs tensors with at least one axis", []
+    axes = {"bmm": 3, "mm": 2, "mv": 2}.get(failed.op.torch_name)
+    if axes is not None and len(a.shape) != axes:
+        return (
+            f"torch.{failed.op.torch_name} takes tensors of exactly {axes} axes, but {a.name} has "
+            f"{len(a.shape)}; torch.matmul, or @, takes any number in front"
+        ), [Candidate(f"torch.matmul({a.name}, {b.name})", lambda t: torch.matmul(t[0], t[1]))]
     if len(a.shape) > 1 < len(b.shape) and a.dims[-1] == a.dims[-2] == b.dims[-1] != b.dims[-2]:
         return (
             f"{a.name} compares features with features, {failed.size(0, -1)} both ways, but has to "
@@ -173,8 +181,15 @@ def einsum(failed: Failed) -> tuple[str, list[Candidate]]:
     equation = failed.op.params.get("equation", "")
     seen: dict[str, tuple[int, int]] = {}
     for which, term in enumerate(equation.split("->")[0].replace(" ", "").split(",")):
-        if which >= len(failed.infos) or len(term) != len(failed.infos[which].shape):
+        if which >= len(failed.infos) or "." in term:
             continue
+        info = failed.infos[which]
+        if len(term) != len(info.shape):
+            names = f"({', '.join(info.dims)})"
+            return (
+                f"{term} names {len(term)} axes, but {info.name} has {len(info.shape)}, {names}",
+                [],
+            )
         for axis, letter in enumerate(term):
             first, at = seen.setdefault(letter, (which, axis))
             if failed.infos[first].shape[at] != failed.infos[which].shape[axis]:
@@ -183,5 +198,23 @@ def einsum(failed: Failed) -> tuple[str, list[Candidate]]:
                     f"{failed.names[first]} and for {failed.size(which, axis)} in "
                     f"{failed.names[which]}"
                 )
-                return said, []
+                return said, list(_letters(failed, equation))
     return "", []
+
+
+def _einsum(equation: str, t: Tensors) -> Tensor:
+    return torch.einsum(equation, *t)
+
+
+def _letters(failed: Failed, equation: str) -> Iterator[Candidate]:
+    """Try two letters of one operand changed over, the last operand first."""
+    left, arrow, right = equation.partition("->")
+    terms = left.split(",")
+    for which, term in reversed(list(enumerate(terms))):
+        for i, j in combinations(range(len(term.strip())), 2):
+            letters = list(term.strip())
+            letters[i], letters[j] = letters[j], letters[i]
+            new = ",".join([*terms[:which], "".join(letters), *terms[which + 1 :]]) + arrow + right
+            if equation in failed.code:
+                code = failed.code.replace(equation, new)
+                yield Candidate(code, functools.partial(_einsum, new))
