@@ -51,7 +51,7 @@ def numbers(version: str) -> tuple[int, ...]:
 def notes(version: str, root: Path = ROOT) -> str:
     """Give what the changelog says of a version."""
     text = (root / "CHANGELOG.md").read_text(encoding="utf-8")
-    found = re.search(rf"^## {re.escape(version)}\b.*\n(.*?)(?=^## |\Z)", text, re.M | re.S)
+    found = re.search(rf"^## {re.escape(version)}\b[^\n]*\n(.*?)(?=^## |\Z)", text, re.M | re.S)
     return found[1].strip() if found else ""
 
 

@@ -15,12 +15,11 @@ import zipfile
 from importlib.metadata import Distribution, distribution, distributions
 from pathlib import Path
 
+import nbformat
 import pytest
 from nbclient import NotebookClient
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-
-import nbformat
 
 SANDBOX = {"PYTHONNOUSERSITE": "1", "PYTHONPATH": "", "JUPYTER_PREFER_ENV_PATH": "1"}
 # In Colab the kernel has loaded this module before the first cell runs.
