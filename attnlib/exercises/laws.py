@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 import torch
 from torch import Tensor, nn
@@ -11,7 +11,7 @@ from torch import Tensor, nn
 from . import parity
 from .grids import number
 from .running import Homes
-from .subject import Law, Subject
+from .subject import Law, Subject, told
 from .verdict import alike
 
 _KEY_BIAS = r"(^|[._])(k|key|w_?k|k_proj|to_k|key_proj|keys)\.bias$"
@@ -40,6 +40,8 @@ def _parity(s: Subject) -> Law:
     both = (parity.mistake(weights, s.x, kind, s.output) for kind in (causal, not causal))
     id_ = next(filter(None, both), "")
     known = f"; these are the numbers of {id_}" if id_ else ""
+    if not id_ and (place := _knows_places(s)):
+        return Law(name, None, says, f"not checked: it knows positions ({place})")
     return Law(name, False, says, f"{s.sizes()}: {_first(s.output, wanted)}{known}")
 
 
@@ -72,12 +74,28 @@ def _cells(s: Subject, name: str, says: str, bad: Tensor, verb: str = "moves") -
     return Law(name, False, says, f"{s.sizes()}: changing token {j}, output {i} {verb}")
 
 
+_PLACES = re.compile(
+    r"(^|_)(rotary|rope|freqs?|cos|sin|pos|position\w*|alibi|slopes?|relative)($|_)", re.I
+)
+
+
+def _knows_places(s: Subject) -> str:
+    """Name what gives the module positions: a part, a buffer, an attribute."""
+    for path, part in s.module.named_modules():
+        if isinstance(part, nn.Embedding):
+            return path
+        for name in (*vars(part), *part._parameters, *part._buffers, *part._modules):
+            if _PLACES.search(name):
+                return name
+    return ""
+
+
 def _permutation(s: Subject) -> Law:
     name, says = "permutation", "permuting the tokens permutes the outputs"
     if _is_causal(s):
         return Law(name, None, says, "not checked: the module is causal")
-    if any(isinstance(m, nn.Embedding) for m in s.module.modules()):
-        return Law(name, None, says, "not checked: the module knows positions")
+    if place := _knows_places(s):
+        return Law(name, None, says, f"not checked: the module knows positions ({place})")
     order = torch.arange(s.x.shape[1]).roll(1)
     return _same(s, name, says, s.call(s.x[:, order]), s.output[:, order], "rolled by one")
 
@@ -95,16 +113,36 @@ def _padding(s: Subject) -> Law:
     if longest is not None and longest <= S:
         return Law(name, None, says, "not checked: the module takes no longer sequence")
     longer = torch.cat([s.x, torch.full_like(s.x[:, :2], 3.0)], 1)
-    real = torch.arange(S + 2) < S
-    if "key_padding_mask" in s.names:
-        output = s.call(longer, key_padding_mask=~real.expand(len(s.x), -1))
-    elif "may_attend" in s.names:
-        output = s.call(longer, may_attend=real.expand(S + 2, -1))
-    elif _is_causal(s):
-        output = s.call(longer)
-    else:
-        return Law(name, None, says, "not checked: the module takes no padding mask")
-    return _same(s, name, says, output[:, :S], s.output, "two tokens more")
+    masks = _padding_masks(s, (torch.arange(S + 2) < S).expand(len(s.x), -1))
+    if not masks and _is_causal(s):
+        masks = [{}]
+    if not masks:
+        unknown = [n for n in s.names[1:] if "mask" in n]
+        reason = f"what {unknown[0]} hides cannot be told" if unknown else "it takes no mask"
+        return Law(name, None, says, f"not checked: {reason}")
+    found = [_padded(s, name, says, longer, mask) for mask in masks]
+    return next((law for law in found if law.passed), found[0])
+
+
+def _padding_masks(s: Subject, real: Tensor) -> list[dict[str, Tensor]]:
+    """The mask of real tokens as the module's argument wants it; a numeric one has two habits."""
+    if "may_attend" in s.names:
+        return [{"may_attend": real[0].expand(real.shape[1], -1)}]
+    blocked = [n for n in s.names if n.endswith("key_padding_mask")]
+    if blocked:
+        return [{blocked[0]: ~real}]
+    if "attention_mask" in s.names:  # 1 keeps; layers inside of models get it as a penalty
+        penalty = (~real)[:, None, None, :] * torch.finfo(s.x.dtype).min
+        return [{"attention_mask": real.long()}, {"attention_mask": penalty}]
+    return []
+
+
+def _padded(s: Subject, name: str, says: str, longer: Tensor, mask: dict[str, Tensor]) -> Law:
+    try:
+        output = s.call(longer, lend=False, **mask)
+    except (RuntimeError, IndexError, ValueError, TypeError) as error:
+        return Law(name, False, says, f"{s.sizes()}, two tokens more: {told(error)}")
+    return _same(s, name, says, output[:, : s.x.shape[1]], s.output, "two tokens more")
 
 
 def _same(s: Subject, name: str, says: str, yours: Tensor, wanted: Tensor, how: str) -> Law:
@@ -148,8 +186,21 @@ def _gradients(s: Subject) -> Law:
     grads = torch.autograd.grad((output * weight).sum(), [*parameters.values()], allow_unused=True)
     reached = zip(parameters, grads, strict=True)
     lost = [name for name, g in reached if (g is None or not bool(g.any())) and not _excused(name)]
+    lost = lost or _lost_part(parameters, grads)
     shown = f"no gradient reaches {', '.join(lost)}" if lost else ""
     return Law("gradients", not lost, says, shown)
+
+
+def _lost_part(parameters: Mapping[str, Tensor], grads: tuple[Tensor, ...]) -> list[str]:
+    """In one weight for queries, keys and values, name the third that gets nothing."""
+    for (name, parameter), grad in zip(parameters.items(), grads, strict=True):
+        fused = any(re.fullmatch(parity.NAMES["qkv"], p) for p in name.lower().split("."))
+        if parameter.ndim != 2 or not (fused or "in_proj_weight" in name):
+            continue
+        dim = 0 if parameter.shape[0] > parameter.shape[1] else 1
+        thirds = zip(("query", "key", "value"), grad.chunk(3, dim), strict=False)
+        return [f"the {part} part of {name}" for part, third in thirds if not bool(third.any())]
+    return []
 
 
 def _excused(name: str) -> bool:
@@ -173,13 +224,18 @@ def _argument(s: Subject) -> Law:
 def _device(s: Subject) -> Law:
     """A mask that is a plain attribute or made without a device stays on the CPU."""
     says = "what the module makes or keeps moves with it"
-    for part in s.module.modules():
-        for name, value in vars(part).items():
-            if isinstance(value, Tensor):
-                shown = f"{name} is a plain attribute: register_buffer moves it along"
-                return Law("device", False, says, shown)
+    kept = [
+        (part, name, value)
+        for part in s.module.modules()
+        for name, value in vars(part).items()
+        if isinstance(value, Tensor)
+    ]
     with Homes() as homes:
         s.call(s.x)
+    for part, name, value in kept:
+        if vars(part).get(name) is value:  # else it is a result that every call puts there
+            shown = f"{name} is a plain attribute: register_buffer moves it along"
+            return Law("device", False, says, shown)
     shown = f"a tensor made without a device meets the input in {homes.found}"
     return Law("device", not homes.found, says, shown if homes.found else "")
 

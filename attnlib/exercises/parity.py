@@ -13,14 +13,14 @@ from torch import Tensor, nn
 from . import faults
 from .verdict import alike
 
-_NAMES = {
+NAMES = {
     "q": r"q|query|w_?q|q_proj|to_q|query_proj|q_linear|linear_q|proj_q|queries",
     "k": r"k|key|w_?k|k_proj|to_k|key_proj|k_linear|linear_k|proj_k|keys",
     "v": r"v|value|w_?v|v_proj|to_v|value_proj|v_linear|linear_v|proj_v|values",
     "qkv": r"qkv|c_attn|in_proj|to_qkv|w_?qkv|qkv_proj",
-    "o": r"o|out|proj|c_proj|o_proj|out_proj|to_out|w_?o|output|fc_out|projection",
+    "o": r"o|out|proj|c_proj|o_proj|out_proj|to_out|w_?o|output|fc_out|projection|dense|linear_o",
 }
-_HEADS = ("n_heads", "num_heads", "n_head", "heads", "h", "nhead")
+_HEADS = ("n_heads", "num_heads", "num_attention_heads", "n_head", "heads", "h", "nhead")
 
 
 Part = tuple[Tensor, Tensor | None]
@@ -42,11 +42,11 @@ def find(module: nn.Module, n_heads: int | None) -> Weights | str:
     inner = [m for m in module.modules() if isinstance(m, nn.MultiheadAttention)]
     if len(inner) == 1:
         return _of_torch(module, inner[0])
-    roles: dict[str, list[nn.Linear]] = {role: [] for role in _NAMES}
+    roles: dict[str, list[nn.Linear]] = {role: [] for role in NAMES}
     for path, layer in module.named_modules():
         last = next((p for p in reversed(path.split(".")) if not p.isdigit()), "").lower()
         if isinstance(layer, nn.Linear):
-            for role, names in _NAMES.items():
+            for role, names in NAMES.items():
                 if re.fullmatch(names, last):
                     roles[role].append(layer)
     used = {id(p) for layers in roles.values() for layer in layers for p in layer.parameters()}
@@ -102,12 +102,18 @@ def _attribute(module: nn.Module, names: tuple[str, ...]) -> int | None:
     return None
 
 
-def expected(weights: Weights, x: Tensor, causal: bool) -> Tensor:
-    """Compute the output by torch's own kernel."""
+def expected(weights: Weights, x: Tensor, causal: bool, tiled: bool = False) -> Tensor:
+    """Compute the output by torch's own kernel; fewer key heads serve groups of query heads."""
+    width = weights.q[0].shape[0] // weights.heads
     q, k, v = (
-        F.linear(x, *part).unflatten(-1, (weights.heads, -1)).transpose(1, 2)
+        F.linear(x, *part).unflatten(-1, (-1, width)).transpose(1, 2)
         for part in (weights.q, weights.k, weights.v)
     )
+    group = q.shape[1] // k.shape[1]
+    if tiled:
+        k, v = k.repeat(1, group, 1, 1), v.repeat(1, group, 1, 1)
+    else:
+        k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
     output = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
     merged = output.transpose(1, 2).flatten(2)
     return F.linear(merged, *weights.o) if weights.o else merged
@@ -115,9 +121,10 @@ def expected(weights: Weights, x: Tensor, causal: bool) -> Tensor:
 
 def mistake(weights: Weights, x: Tensor, causal: bool, yours: Tensor) -> str:
     """Return the id of the one planted fault that gives the module's numbers, or ""."""
-    parts = [weights.q, weights.k, weights.v, *([weights.o] if weights.o else [])]
-    if any(bias is not None for _, bias in parts):
-        return ""
+    if weights.k[0].shape != weights.q[0].shape:
+        tiled = expected(weights, x, causal, tiled=True)
+        fits = tiled.shape == yours.shape and bool(alike(yours, tiled).all())
+        return "kv-heads-tiled" if fits else ""
     slots = (
         faults.project_three(heads=True), faults.split_three(), faults.meet(4),
         faults.scale("n_embd", "heads", "S", "batch"),
@@ -126,10 +133,24 @@ def mistake(weights: Weights, x: Tensor, causal: bool, yours: Tensor) -> str:
         *([faults.out()] if weights.o else []),
     )  # fmt: skip
     sizes = dict(zip(("batch", "S", "n_embd"), x.shape, strict=True), heads=weights.heads)
-    names = ("wq", "wk", "wv", "wo")
-    matrices = dict(zip(names, (weight for weight, _ in parts), strict=False))
-    state = SimpleNamespace(x=x, n_heads=weights.heads, sizes=sizes, after=(), **matrices)
+    state = SimpleNamespace(n_heads=weights.heads, sizes=sizes, after=(), **_folded(weights, x))
+    if weights.o and weights.o[1] is not None:
+        yours = yours - weights.o[1]
     for chosen, result in faults.walk(slots, state, 1):
         if chosen and result.shape == yours.shape and bool(alike(yours, result).all()):
             return chosen[0].id
     return ""
+
+
+def _folded(weights: Weights, x: Tensor) -> dict[str, Tensor]:
+    """Put each bias into its weight, as the column of one feature more that is 1."""
+    parts = {"wq": weights.q, "wk": weights.k, "wv": weights.v}
+    biased = any(bias is not None for _, bias in parts.values())
+    folded = {name: weight for name, (weight, _) in parts.items()}
+    if biased:
+        x = torch.cat([x, torch.ones_like(x[..., :1])], -1)
+        folded = {
+            name: torch.cat([w, (torch.zeros_like(w[:, 0]) if b is None else b)[:, None]], -1)
+            for name, (w, b) in parts.items()
+        }
+    return folded | {"x": x} | ({"wo": weights.o[0]} if weights.o else {})

@@ -9,6 +9,7 @@ from torch import nn
 from attnlib.exercises import verify
 from tests.exercises.modules_right import RIGHT
 from tests.exercises.modules_wrong import WRONG
+from tests.exercises.outside_modules import RIGHT_MODULES, WRONG_MODULES
 
 
 @pytest.mark.parametrize(("kind", "laws", "named"), WRONG, ids=lambda v: getattr(v, "__name__", ""))
@@ -32,6 +33,87 @@ def test_a_correct_module_passes(name: str) -> None:
         assert report.passed, report
     assert module.training  # verify works on a copy
     assert all(parameter.grad is None for parameter in module.parameters())
+
+
+@pytest.mark.parametrize("make", RIGHT_MODULES, ids=lambda make: make.__name__)
+def test_a_correct_module_of_others_passes(make) -> None:
+    torch.manual_seed(0)
+    module, given = make()
+    assert verify(module, **given).passed
+    module.train()
+    if make.__name__ not in {"mha_itself", "harvard"}:  # they ask for three inputs
+        module(torch.randn(2, 5, 16 if make.__name__ == "llama" else 12))
+    else:
+        module(*[torch.randn(2, 5, 12)] * 3)
+    report = verify(module, **given)  # after a call, whatever that left behind
+    assert report.passed, report
+
+
+@pytest.mark.parametrize("make", WRONG_MODULES, ids=lambda make: make.__name__)
+def test_a_planted_fault_of_others_breaks_its_law(make) -> None:
+    torch.manual_seed(0)
+    module, given, law = make()
+    report = verify(module, **given)
+    assert law in {found.name for found in report.laws if found.passed is False}, report
+
+
+def broken_by(module: nn.Module, **given) -> dict[str, str]:
+    laws = verify(module, **given).laws
+    return {law.name: law.counterexample for law in laws if law.passed is False}
+
+
+def test_a_cause_is_reported_once() -> None:
+    """Where two calls differ, or a row is NaN, laws that compare outputs have nothing to say."""
+    makes = {make.__name__: make for make in WRONG_MODULES}
+    module, given, _ = makes["dropout_in_eval"]()
+    assert set(broken_by(module, **given)) == {"determinism"}
+    module, given, _ = makes["diagonal_hidden"]()
+    assert "causality" not in broken_by(module, **given)
+
+
+def test_a_part_of_a_fused_weight_without_gradient_is_named() -> None:
+    makes = {make.__name__: make for make in WRONG_MODULES}
+    module, given, _ = makes["keys_detached"]()
+    assert "the key part of qkv.weight" in broken_by(module, **given)["gradients"]
+
+
+def test_a_mistake_is_named_behind_biases_and_in_groups() -> None:
+    makes = {make.__name__: make for make in WRONG_MODULES}
+    for name, id_ in (
+        ("scale_by_width", "scale-n-embd"),
+        ("merge_by_view", "merge-by-view"),
+        ("kv_heads_tiled", "kv-heads-tiled"),
+        ("split_by_view", "split-by-view"),
+    ):
+        module, given, _ = makes[name]()
+        assert broken_by(module, **given)["parity"].endswith(id_)
+
+
+class Rotary(nn.Module):
+    """A correct head whose queries and keys are turned by their places."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.q, self.k, self.v = (nn.Linear(12, 8, bias=False) for _ in range(3))
+        self.register_buffer("inv_freq", 1.0 / 100.0 ** (torch.arange(4) / 4))
+
+    def turned(self, t: torch.Tensor) -> torch.Tensor:
+        angles = torch.arange(t.shape[1], device=t.device)[:, None] * self.inv_freq
+        a, b = t.chunk(2, -1)
+        return torch.cat(
+            [a * angles.cos() - b * angles.sin(), a * angles.sin() + b * angles.cos()], -1
+        )
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        q, k = self.turned(self.q(x)), self.turned(self.k(x))
+        return nn.functional.scaled_dot_product_attention(q, k, self.v(x))
+
+
+def test_a_module_that_knows_positions_is_not_blamed_for_them() -> None:
+    report = verify(Rotary(), torch.zeros(1, 1, 12))
+    assert report.passed, report
+    reasons = {law.name: law.counterexample for law in report.laws if law.passed is None}
+    assert "inv_freq" in reasons["parity"] and "inv_freq" in reasons["permutation"]
 
 
 def test_parity_is_checked_wherever_the_weights_can_be_told() -> None:
