@@ -1,5 +1,6 @@
 """Lab 04: which number to fill in, in which dtype, and what a row that sees nothing becomes."""
 
+import math
 from typing import Any
 
 import torch
@@ -70,8 +71,9 @@ def build() -> Lab:
 
 
 def _stored(fill: str, dtype: torch.dtype) -> Any:
-    """Return what the dtype makes of the fill; a number that it cannot hold becomes infinite."""
-    return numbers(torch.tensor(fill_of(fill, dtype), dtype=torch.float64).to(dtype).item())
+    """Return what the dtype makes of the fill, to the last digit; what is too large is infinite."""
+    value = torch.tensor(fill_of(fill, dtype), dtype=torch.float64).to(dtype).item()
+    return value if math.isfinite(value) else str(value)
 
 
 def _table(runs: dict[str, dict]) -> Table:

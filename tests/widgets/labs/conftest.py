@@ -18,6 +18,13 @@ ASK = """([name, what, data, state]) => {
   return what === 'sentence' ? given.map((part) => part.text).join('') : given;
 }"""
 
+# Tests share a page: each finds it closed, in the state of its own link.
+OPEN = """link => {
+  document.querySelector('.attn-host').shadowRoot.querySelector('details').open = false;
+  location.hash = '';
+  location.hash = link;
+}"""
+
 
 @pytest.fixture(scope="session")
 def _labs_page(browser: Browser) -> Iterator[Page]:
@@ -74,7 +81,7 @@ def shown(_saved_labs: Callable[[str], Page]) -> Callable[..., Page]:
 
     def show(name: str, link: str = "") -> Page:
         page = _saved_labs(name)
-        page.evaluate("link => { location.hash = ''; location.hash = link; }", f"lab-{name}/{link}")
+        page.evaluate(OPEN, f"lab-{name}/{link}")
         page.wait_for_timeout(30)  # the event comes after the address has changed
         return page
 
