@@ -14,7 +14,7 @@ export function range(name, { label, stops, start, role = '', text = String }) {
     read: (word) => stops.find((stop) => String(stop) === word),
     control(set, signal) {
       const slider = element('input', { type: 'range', class: role, max: stops.length - 1, 'data-field': name });
-      const out = element('output', { class: `dim ${role}` });
+      const out = element('span', { class: `dim ${role}` }); // an output would take the label from the slider
       slider.addEventListener('input', () => set({ [name]: stops[slider.value] }), { signal });
       const show = (value) => {
         slider.value = stops.indexOf(value);

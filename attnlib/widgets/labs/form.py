@@ -11,7 +11,7 @@ from typing import Any
 from .. import output
 from ..source import SHARED, Bundle
 
-LABS = ("projections", "matmul", "scaling", "mask")
+LABS = ("projections", "matmul", "scaling", "mask", "softmax", "head", "heads", "wild")
 
 
 @dataclass(frozen=True)
