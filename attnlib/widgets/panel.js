@@ -76,6 +76,7 @@ export function skeleton(id, title) {
       'aria-label': 'Numbers of this step',
     }),
     drawing: drawing(),
+    kept: {}, // pickers by name and size
   };
   part.controls = Object.fromEntries(
     CONTROLS.map(([name, label]) => [
@@ -211,33 +212,30 @@ export function tablesOf(trace, tensor) {
   ];
 }
 
-function picker(key, parts, size, value) {
+function picker(key, parts, size) {
   const select = element(
     'select',
     { 'data-pick': key },
     ...range(Math.min(size, 512)).map((n) => element('option', { value: n }, String(n))),
   );
-  select.value = String(clamp(value, 0, size - 1));
   return element('label', {}, write(element('span'), parts), select);
 }
 
-/** The choices of this phase: row, column, the sheet in front. Focus stays on the one that was used. */
-export function pickers({ part, host, trace, state, phase, step, hidden }) {
-  const focused = host.shadowRoot && host.shadowRoot.activeElement;
-  const held = focused && focused.dataset.pick;
+/** The choices of this phase: row, column, the sheet in front. A choice that stays keeps its element, and so its focus. */
+export function pickers({ part, trace, state, phase, step, hidden }) {
   const { i = 0, j = 0 } = phase.picks || {};
   const sheets = choices(step, phase.kept).map(({ label, size }) => {
     const at = state.at[label] ?? (phase.other === label ? 1 : 0);
-    return picker(`at:${label}`, say`${dimName(trace, label)} in front`, size, at);
+    return [`at:${label}`, say`${dimName(trace, label)} in front`, size, at];
   });
-  const all = [
-    ...(i > 1 ? [picker('i', say`row i`, i, rowOf(phase, state))] : []),
-    ...(j > 1 ? [picker('j', say`column j`, j, state.j)] : []),
-    ...sheets,
-  ];
-  part.picks.replaceChildren(...(hidden ? [] : all));
-  if (!held) return;
-  for (const select of part.picks.querySelectorAll('select')) {
-    if (select.dataset.pick === held) select.focus();
-  }
+  const wanted = [['i', say`row i`, i, rowOf(phase, state)], ['j', say`column j`, j, state.j], ...sheets];
+  const items = wanted
+    .filter(([, , size]) => size > 1 && !hidden)
+    .map(([key, parts, size, value]) => {
+      const item = (part.kept[`${key} ${size}`] ??= picker(key, parts, size));
+      item.lastChild.value = String(clamp(value, 0, size - 1));
+      return item;
+    });
+  const now = [...part.picks.children];
+  if (items.length !== now.length || items.some((item, n) => item !== now[n])) part.picks.replaceChildren(...items);
 }
