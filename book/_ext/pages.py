@@ -23,7 +23,7 @@ SEARCH_FILES = {
 # A launched kernel on this machine or on Binder is the only host that a page may ever talk to.
 KERNELS = (
     "http://localhost:* ws://localhost:* http://127.0.0.1:* ws://127.0.0.1:* "
-    "https://*.mybinder.org wss://*.mybinder.org"
+    "https://mybinder.org https://*.mybinder.org wss://*.mybinder.org"
 )
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self' 'unsafe-inline' blob:; "
@@ -32,6 +32,10 @@ CONTENT_POLICY = (
 )
 
 
+    context["is_notebook"] = context.get("sourcename", "").endswith(".ipynb")
+    context["folder"] = Path(pagename).parent.as_posix()
+    home = app.config.book_repository
+    context["binder"] = home.binder_spec if home else None
 def describe_page(app, pagename, templatename, context, doctree):
     """Give the layout what it asks for."""
     body = context.get("body", "")

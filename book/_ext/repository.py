@@ -44,15 +44,19 @@ class Repository:
         where = f"{self.path}/blob/{quote(self.ref)}/{quote(file)}"
         return f"https://colab.research.google.com/github/{where}"
 
+    @property
+    def binder_spec(self) -> str | None:
+        """Name this copy as Binder does, which builds from these two hosts."""
+        ref = quote(self.ref, safe="")
+        if self.host == "github.com":
+            return f"gh/{self.path}/{ref}"
+        return f"gl/{quote(self.path, safe='')}/{ref}" if self.host == "gitlab.com" else None
+
     def binder(self, file: str) -> str | None:
         """Open a notebook in JupyterLab on Binder."""
         place = quote(f"lab/tree/{file}", safe="")
-        ref = quote(self.ref, safe="")
-        if self.host == "github.com":
-            return f"https://mybinder.org/v2/gh/{self.path}/{ref}?urlpath={place}"
-        if self.host == "gitlab.com":
-            return f"https://mybinder.org/v2/gl/{quote(self.path, safe='')}/{ref}?urlpath={place}"
-        return None
+        spec = self.binder_spec
+        return f"https://mybinder.org/v2/{spec}?urlpath={place}" if spec else None
 
     def edit(self, file: str) -> str | None:
         """Open a file for a change; only a branch can be changed, a tag or commit cannot."""

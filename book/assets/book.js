@@ -3,6 +3,7 @@
 "use strict";
 {
   const root = document.documentElement;
+  const ownAddress = document.currentScript.src;
   const wide = matchMedia("(width >= 1000px)");
   // Storage is shared by every book of an origin and may be refused: own prefix, own version, never fatal.
   const store = {
@@ -101,6 +102,31 @@
   const markScrollers = () => {
     for (const box of scrollers) {
       if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+  // --- live cells: what runs them is fetched when a reader asks for it ---
+  const handed = /^#live=(\d+\/[\w-]+)$/.exec(location.hash); // as `make serve` prints it
+  if (handed) {
+    store.set("live", handed[1]);
+    history.replaceState(null, "", location.pathname + location.search);
+  }
+  const liveButton = document.getElementById("live");
+  const local = /^(127\.0\.0\.1|localhost)$/.test(location.hostname) ? store.get("live") : null;
+  if (liveButton && (local || liveButton.dataset.binder)) {
+    liveButton.hidden = false;
+    liveButton.addEventListener("click", async () => {
+      liveButton.disabled = true;
+      liveButton.closest("[popover]").hidePopover();
+      for (const name of ["kernel.js", "live.js"]) {
+        await new Promise(done => {
+          const script = document.createElement("script");
+          script.src = new URL(name, ownAddress);
+          script.onload = done;
+          document.head.append(script);
+        });
+      }
+      window.bookLive({ local, ...liveButton.dataset });
+    });
+  }
+
       else box.removeAttribute("tabindex");
     }
   };

@@ -38,6 +38,7 @@ def test_links_of_main():
     assert main.binder(CHAPTER) == (
         "https://mybinder.org/v2/gh/owner/name/main?urlpath=lab%2Ftree%2Fbook%2F01-projections.ipynb"
     )
+    assert main.binder_spec == "gh/owner/name/main"
     assert main.edit(CHAPTER) == "https://github.com/owner/name/edit/main/book/01-projections.ipynb"
 
 
@@ -55,9 +56,11 @@ def test_links_of_other_hosts():
     gitlab = Repository("https://gitlab.com/group/sub/name", "main")
     assert gitlab.colab(CHAPTER) is None
     assert gitlab.binder(CHAPTER).startswith("https://mybinder.org/v2/gl/group%2Fsub%2Fname/main?")
+    assert gitlab.binder_spec == "gl/group%2Fsub%2Fname/main"
     assert gitlab.edit(CHAPTER) == f"https://gitlab.com/group/sub/name/-/edit/main/{CHAPTER}"
     own = Repository("https://git.example.org/owner/name", "main")
     assert (own.colab(CHAPTER), own.binder(CHAPTER), own.edit(CHAPTER)) == (None, None, None)
+    assert own.binder_spec is None
 
 
 def test_found_in_the_environment_of_a_run(tmp_path):
