@@ -24,6 +24,7 @@ help:
 	@echo 'make lab        open the notebooks in JupyterLab'
 	@echo 'make test       everything that must hold; PART="unit style" runs some parts only'
 	@echo 'make native     compile the head in C and C++, where there is a compiler'
+	@echo 'make links      ask every address that the pages link to'
 	@echo 'make bench      measurements, side by side'
 	@echo 'make notebooks  run the notebooks and write their outputs into the files'
 	@echo 'make clean      remove the environment and everything built'
@@ -54,6 +55,9 @@ notebooks: environment native
 
 test: environment
 	@$(python) tools/suite.py $(PART)
+
+links: environment
+	@$(python) tools/book.py --links
 
 bench: environment
 	@$(python) benchmarks/attention.py

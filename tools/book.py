@@ -1,6 +1,7 @@
 """Run the book's notebooks and build its pages into `_build/html`.
 
     .venv/bin/python tools/book.py
+    .venv/bin/python tools/book.py --links      ask every address that they link to; builds no pages
 
 Jupyter Book stores the runs and repeats only what changed; book/_ext/execution.py drops them when
 the library has changed. Sphinx for its part does not see that the extensions have: then the pages
@@ -9,6 +10,7 @@ are read anew, from the stored runs.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import os
 import shutil
@@ -26,6 +28,8 @@ PAGES_READ = BUILD / ".doctrees"
 LOOK = BUILD / "look.sha256"
 NOISE = "Kernel is running over TCP without encryption"
 COMMAND = ("build", ".", "-W", "-n", "--keep-going")
+# Sphinx's own check, in a folder of its own; it asks other hosts: for a person or a schedule.
+LINKS = ("build", ".", "--builder", "linkcheck", "--keep-going")
 
 
 def look() -> str:
@@ -51,11 +55,11 @@ def build() -> int:
     return code
 
 
-def jupyter_book() -> int:
+def jupyter_book(command: tuple[str, ...] = COMMAND) -> int:
     """Run Jupyter Book, passing on all that it says but what every kernel says of its socket."""
     environment = os.environ | RUN_ENV | {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
     process = subprocess.Popen(
-        [Path(sys.executable).parent / "jupyter-book", *COMMAND],
+        [Path(sys.executable).parent / "jupyter-book", *command],
         cwd=ROOT,
         env=environment,
         stdin=subprocess.DEVNULL,
@@ -72,10 +76,16 @@ def jupyter_book() -> int:
 
 
 def main() -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--links", action="store_true", help="ask every address; build no pages")
+    links = parser.parse_args().links
     start = time.monotonic()
     BUILD.mkdir(exist_ok=True)
     with lock(BUILD, "building the book"):
-        code = build()
+        code = jupyter_book(LINKS) if links else build()
+    if links:
+        print("a link leads nowhere: see above" if code else "every link leads somewhere")
+        return code
     if code:
         print("the book was not built: see above", file=sys.stderr)
         return code
