@@ -50,10 +50,9 @@ class _Softmax(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, grad: Tensor) -> Tensor:
-        """Apply `d weights[i] / d scores[j] = weights[i] * ((i == j) - weights[j])`."""
+        """Apply `d weights[i] / d scores[j] = weights[i] * ((i == j) - weights[j])` in one pass."""
         (weights,) = ctx.saved_tensors
-        own = weights * grad
-        return own.addcmul(weights, own.sum(-1, keepdim=True), value=-1)
+        return torch._softmax_backward_data(grad, weights, -1, weights.dtype)
 
 
 @shapes(Sk="weights must have one column for each row of v")
