@@ -12,14 +12,6 @@ from docutils import nodes
 
 from attnlib import widgets
 
-# Files of the search page, made by Sphinx. Everything else that is not in assets/ is pruned.
-SEARCH_FILES = {
-    "documentation_options.js",
-    "doctools.js",
-    "language_data.js",
-    "searchtools.js",
-    "sphinx_highlight.js",
-}
 # A launched kernel on this machine or on Binder is the only host that a page may ever talk to.
 KERNELS = (
     "http://localhost:* ws://localhost:* http://127.0.0.1:* ws://127.0.0.1:* "
@@ -32,10 +24,6 @@ CONTENT_POLICY = (
 )
 
 
-    context["is_notebook"] = context.get("sourcename", "").endswith(".ipynb")
-    context["folder"] = Path(pagename).parent.as_posix()
-    home = app.config.book_repository
-    context["binder"] = home.binder_spec if home else None
 def describe_page(app, pagename, templatename, context, doctree):
     """Give the layout what it asks for."""
     body = context.get("body", "")
@@ -44,6 +32,10 @@ def describe_page(app, pagename, templatename, context, doctree):
     context["summary"] = first_sentence(doctree)
     context["contents"] = contents(context)
     context["page_links"] = page_links(app, pagename, context)
+    context["is_notebook"] = context.get("sourcename", "").endswith(".ipynb")
+    context["folder"] = Path(pagename).parent.as_posix()
+    home = app.config.book_repository
+    context["binder"] = home.binder_spec if home else None
     context["body"] = dress(body)
 
 
@@ -145,7 +137,7 @@ def write_assets(app, error):
         return
     static = Path(app.outdir) / "_static"
     assets = Path(app.srcdir) / "book" / "assets"
-    keep = SEARCH_FILES | {p.name for p in assets.iterdir() if p.is_file()}
+    keep = {p.name for p in assets.iterdir() if p.is_file()}
     for path in static.iterdir():
         if path.is_dir():
             shutil.rmtree(path)

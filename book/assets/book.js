@@ -76,11 +76,6 @@
       if (words) location.href = `${form.getAttribute("action")}?q=${encodeURIComponent(words)}`;
     });
   }
-  const pageField = document.getElementById("page-search-field");
-  if (pageField) {
-    pageField.value = new URLSearchParams(location.search).get("q") ?? "";
-    pageField.focus();
-  }
 
   // --- code: copy it; what is wider than the page can be scrolled by keyboard ---
   for (const block of document.querySelectorAll("main .highlight")) {
@@ -102,6 +97,11 @@
   const markScrollers = () => {
     for (const box of scrollers) {
       if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    }
+  };
+  new ResizeObserver(markScrollers).observe(root);
+
   // --- live cells: what runs them is fetched when a reader asks for it ---
   const handed = /^#live=(\d+\/[\w-]+)$/.exec(location.hash); // as `make serve` prints it
   if (handed) {
@@ -126,11 +126,6 @@
       window.bookLive({ local, ...liveButton.dataset });
     });
   }
-
-      else box.removeAttribute("tabindex");
-    }
-  };
-  new ResizeObserver(markScrollers).observe(root);
 
   // --- exercises: what a reader ticks stays in this browser, and can be taken along or cleared ---
   const asked = new Map();

@@ -105,6 +105,10 @@ def test_page_with_its_labs_weighs_no_more_than_all_scripts_may(site, soups, nam
     assert weight <= ALL_SCRIPTS
 
 
+def test_search_page_weighs_no_more_than_a_whole_page_may(site, soups):
+    assert sum(weigh(site / "search.html", soups).values()) <= 190 * KB
+
+
 def test_site_is_small_and_holds_no_source_maps(site):
     files = [path for path in site.rglob("*") if path.is_file()]
     assert sum(path.stat().st_size for path in files) <= 15 * KB * KB
