@@ -261,4 +261,57 @@ BOOK = [
     ),
 ]
 
-FAULTS = [*STAGES, *WEIGHTS, *NATIVE, *HOUSE, SHAPES, *BOOK]
+
+def in_lab(name: str, file: str, old: str, new: str, tests: str) -> Fault:
+    """A lab that shows something else than PyTorch computes; `tests` may name one of a file."""
+    path = f"tests/widgets/labs/{tests}"
+    words = (f"FAILED {path.split('::')[0]}::",)
+    return Fault(name, f"attnlib/widgets/{file}", old, new, (path,), words)
+
+
+LABS = [
+    in_lab(
+        "lab: scores divided by H",
+        "labs/scaling.js",
+        "'root-H': Math.sqrt(size)",
+        "'root-H': size",
+        "test_scaling.py",
+    ),
+    in_lab(
+        "lab: rows read as columns of the weight",
+        "labs/matrix.js",
+        "weight.map((other) => dot(row, other))",
+        "transpose(weight).map((other) => dot(row, other))",
+        "test_projections.py",
+    ),
+    in_lab(
+        "lab: a reshape that transposes",
+        "labs/matmul.js",
+        "reshape: reshape(k, cols)",
+        "reshape: transpose(k)",
+        "test_matmul.py",
+    ),
+    in_lab(
+        "lab: leaks looked for among what is allowed",
+        "labs/mask.js",
+        "!may[i][j] && weights[i][j] > 0",
+        "may[i][j] && weights[i][j] > 0",
+        "test_mask.py",
+    ),
+    in_lab(
+        "lab: a word that ends its script",
+        "output.py",
+        'text.replace("<", "\\\\u003c")',
+        'text.replace("<<", "\\\\u003c")',
+        "test_labs.py::test_no_word_ends_its_script_or_becomes_a_tag",
+    ),
+    in_lab(
+        "lab: a link that sets what is not legal",
+        "labs/lab.js",
+        "(name in words ? read(words[name]) : undefined) ?? start",
+        "(name in words ? read(words[name]) ?? words[name] : undefined) ?? start",
+        "test_labs.py::test_links_set_what_is_legal_and_leave_the_rest",
+    ),
+]
+
+FAULTS = [*STAGES, *WEIGHTS, *NATIVE, *HOUSE, SHAPES, *BOOK, *LABS]
