@@ -48,7 +48,7 @@ serve: book
 	@$(python) tools/serve.py
 
 lab: environment native
-	@$(python) -m jupyterlab --ServerApp.ip=127.0.0.1 --notebook-dir=book
+	@$(python) tools/lab.py
 
 notebooks: environment native
 	@$(python) tools/notebooks.py run

@@ -97,7 +97,8 @@ def rebuild_on_change() -> None:
             errors="replace",
         )
         if done.returncode:
-            print(done.stdout, "not built: see above; the pages are the last that were", flush=True)
+            print(done.stdout, end="", flush=True)
+            print("not built: see above; the pages are the last that were", flush=True)
         else:
             print(f"built in {time.monotonic() - start:.0f} s; reload the page", flush=True)
 
