@@ -12,6 +12,7 @@ stub with its check, hints one at a time, a solution.
 from __future__ import annotations
 
 import argparse
+import importlib
 import json
 import re
 import sys
@@ -26,6 +27,18 @@ TAG = "exercise"
 LIST = "exercises"
 CATALOGUE = "mistakes"
 BEFORE = ("## What you can do now", "## Which mistake can arise where", "## Who reports what")
+REPORTED = """## What people reported
+
+Gathered from public reports and questions, and tried here one by one: who answers each. Some of
+what was reported is right as it is; that is an answer too."""
+ANSWERS = {
+    "check": "Named by check, in an exercise",
+    "error": "Explained by trace, where the code raises",
+    "warning": "Warned of by trace",
+    "verify": "Found by verify, in a module",
+    "symptom": "On the page of symptoms",
+    "elsewhere": "Not in the code, but in the device, the version or the call",
+}
 GROUPS = {
     "Before any number is compared": (
         *("not-written", "raises", "too-slow", "wrong-type", "wrong-shape", "wrong-dtype"),
@@ -126,6 +139,36 @@ def _catalogue() -> Iterator[Cell]:
             name = mistake.exercise.replace("-", "_")
             yield _markdown(f"### `{id_}`\n\n{mistake.says} {mistake.look}")
             yield _code(f'{mistake.code}\n\nshow("{id_}", {name})')
+    yield _markdown(REPORTED)
+    for title, rows in _reports().items():
+        lines = ["| what was written | answer |", "| - | - |", *(f"| {a} | {b} |" for a, b in rows)]
+        yield _markdown(_fold(title, "\n".join(lines)))
+
+
+def _reports() -> dict[str, list[tuple[str, str]]]:
+    """What people reported and who answers; the tests try each row."""
+    sys.path.append(str(notebooks.ROOT))  # the rows are kept where they are tried
+    functions = importlib.import_module("tests.exercises.reported_functions").FUNCTIONS
+    modules = importlib.import_module("tests.exercises.reported_modules").MODULES
+    code = importlib.import_module("tests.exercises.reported_code").CODE
+    found: dict[str, list[tuple[str, str]]] = {title: [] for title in ANSWERS.values()}
+    for what, _, id_, _ in functions.values():
+        found[ANSWERS["check"]].append((what, f"[{id_}](#{id_})" if id_ else "passes"))
+    for what, who, answer, _ in code.values():
+        shown = {
+            "error": "the line, the operands, what does not fit",
+            "warning": f"`{answer}`",
+            "symptom": f"[its symptom](from-symptom-to-page.ipynb#{answer})",
+        }
+        found[ANSWERS[who]].append((what, shown.get(who, answer)))
+    for what, law, _ in modules.values():
+        found[ANSWERS["verify"]].append((what, law or "no law breaks"))
+    return {title: [(plain(a), b) for a, b in rows] for title, rows in found.items()}
+
+
+def plain(words: str) -> str:
+    """Keep Markdown from reading signs of code as its own."""
+    return re.sub(r"([|_*~])", r"\\\1", words)
 
 
 def _asked(exercise: Exercise) -> str:

@@ -41,6 +41,8 @@ def weigh(axes: int, safe: bool = False) -> Slot:
             faults.append(Fault("softmax-wrong-dim", f"from dim {axis} on", _weigh(soft), True))
         folded = lambda t, low=low: low(t).flatten(0, -3).softmax(0).reshape(t.shape)  # noqa: E731
         faults.append(Fault("softmax-wrong-dim", "over batch and heads", _weigh(folded), True))
+        alone = lambda t, low=low: low(t).unsqueeze(-1).softmax(-1).squeeze(-1)  # noqa: E731
+        faults.append(Fault("softmax-wrong-dim", "over an axis of one", _weigh(alone), True))
     faults.append(
         Fault("softmax-twice", "softmax of weights", _weigh(lambda t: _rows(t, safe).softmax(-1)))
     )
