@@ -60,6 +60,8 @@ links: environment
 	@$(python) tools/book.py --links
 
 bench: environment
+	@$(python) -m pip install --quiet --no-deps --upgrade --target _build/peers \
+	  -r benchmarks/peers.txt || echo 'the other tracers could not be fetched: they are left out'
 	@$(python) benchmarks/attention.py
 	@$(python) benchmarks/tracing.py
 

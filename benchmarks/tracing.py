@@ -1,20 +1,22 @@
-"""What a trace costs beside the plain run, and beside what other tracers cost.
+"""What a trace costs beside the plain run and beside other tracers, and who notices silent bugs.
 
-    .venv/bin/python benchmarks/tracing.py [--quick]
+    .venv/bin/python benchmarks/tracing.py [--quick] [--store]
 
 One head (batch 2, S 8, n_embd 64) and a stack of 12 layers, 768 wide, S 128, in eval mode without
-gradients; then code that is wrong although its shapes fit, and who says so. A peer that is not
-installed is named and left out.
+gradients; then code that is wrong although its shapes fit (`silent.py`). `--store` keeps the result
+in `tracing.json`. The other tools are no packages of the project: `make bench` puts them into
+`_build/peers`; one that is not there is named and left out.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
+import platform
 import statistics
 import sys
 import time
-import warnings
 from collections.abc import Callable
 from importlib.util import find_spec
 from pathlib import Path
@@ -23,12 +25,18 @@ import torch
 from torch import Tensor, nn
 from torch.overrides import TorchFunctionMode
 
+sys.path.insert(0, str(Path(__file__).parent.parent))
+sys.path.append(str(Path(__file__).parent.parent / "_build" / "peers"))
+
+import silent
 from attnlib import MultiHeadAttention, SingleHeadAttention, trace
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-from tests.tracer.wrong import WRONG
-
 Run = Callable[[], object]
+STORED = Path(__file__).with_suffix(".json")
+PEERS = (
+    "torchinfo",
+    "torchlens",
+)  # in this order: torchlens leaves its wrappers on torch's functions
 
 
 class Bare(TorchFunctionMode):
@@ -60,109 +68,113 @@ class Layer(nn.Module):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="fewer pairs")
-    quick = parser.parse_args().quick
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--store", action="store_true", help=f"keep the result in {STORED.name}")
+    given = parser.parse_args()
     torch.manual_seed(0)
-    print(f"torch {torch.__version__}, {torch.get_num_threads()} threads, {os.cpu_count()} cores\n")
-    print(f"{'':<30}{'plain ms':>10}{'traced ms':>11}{'ratio':>9}{'pairs':>7}")
+    result: dict = {"machine": machine(), "silent": {}, "cost": {}}
+    print("  ".join(f"{name}: {value}" for name, value in result["machine"].items()), "\n")
+    here = {name: find_spec(name) is not None for name in PEERS}
+    for name in (name for name, there in here.items() if not there):
+        print(f"{name} is not installed: make bench fetches it")
+    # Before anything is timed, for the traces of torchlens change torch's own functions.
+    result["silent"] = silent.table(here)
     head = SingleHeadAttention(64, 16).eval()
     stack = nn.Sequential(*(Layer(768, 12) for _ in range(12))).eval()
-    cases = {
-        "one head, (2, 8, 64)": (head, torch.randn(2, 8, 64), 20 if quick else 200),
-        "12 layers of 768, (1, 128)": (stack, torch.randn(1, 128, 768), 3 if quick else 20),
-    }
+    rounds = (40, 3) if given.quick else (200, 12)
     with torch.no_grad():
-        for title, (model, x, pairs) in cases.items():
-            print(title)
-            for name, tracer in tracers(model, x).items():
-                report(name, lambda model=model, x=x: model(x), tracer, pairs)
-    silent()
+        for title, model, x, times in (
+            ("one head, (2, 8, 64)", head, torch.randn(2, 8, 64), rounds[0]),
+            ("12 layers of 768, (1, 128)", stack, torch.randn(1, 128, 768), rounds[1]),
+        ):
+            result["cost"][title] = cost(title, model, x, times, here)
+    budgets(result["cost"])
+    if given.store:
+        STORED.write_text(json.dumps(result, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def tracers(model: nn.Module, x: Tensor) -> dict[str, Run]:
-    """Each tracer as a function that runs the model once."""
+def machine() -> dict[str, object]:
+    """Describe what the numbers were measured on."""
+    model = platform.processor() or platform.machine()
+    if Path("/proc/cpuinfo").exists():
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+        model = next((line.split(": ")[1] for line in lines if "model name" in line), model)
+    return {
+        "cpu": model, "cores": os.cpu_count(), "threads": torch.get_num_threads(),
+        "system": platform.system(), "python": platform.python_version(),
+        "torch": torch.__version__,
+    }  # fmt: skip
+
+
+def tracers(model: nn.Module, x: Tensor, here: dict[str, bool]) -> dict[str, Run]:
+    """Each tracer as a function that runs the model once, the plain run first."""
 
     def bare() -> object:
         with Bare():
             return model(x)
 
     found: dict[str, Run] = {
+        "plain": lambda: model(x),
         "a bare recorder": bare,
         "attnlib.trace": lambda: trace(model, x, dims="batch S n_embd"),
     }
-    if find_spec("torchinfo"):
+    if here["torchinfo"]:
         from torchinfo import summary
 
         found["torchinfo"] = lambda: summary(model, input_data=x, verbose=0)
-    else:
-        print("  torchinfo is not installed")
-    if find_spec("torchlens"):
+    return found
+
+
+def cost(title: str, model: nn.Module, x: Tensor, rounds: int, here: dict) -> dict[str, dict]:
+    """Time all in turn, round after round, so that a slow moment of the machine meets them all."""
+    print(f"\n{title:<30}{'ms':>10}{'ratio':>10}{'rounds':>8}")
+    found = timed(tracers(model, x, here), rounds)
+    if here["torchlens"]:
         import torchlens
 
-        found["torchlens"] = lambda: torchlens.trace(model, x)
-    else:
-        print("  torchlens is not installed")
+        alone: dict[str, Run] = {
+            "plain": lambda: model(x),
+            "torchlens": lambda: torchlens.trace(model, x),
+        }
+        found["torchlens"] = timed(alone, max(3, rounds // 8))["torchlens"]
+    for name, row in found.items():
+        print(f"  {name:<28}{row['ms']:>10.2f}{row['ratio']:>9.2f}×{row['rounds']:>8}", flush=True)
     return found
 
 
-def silent() -> None:
-    """Run code that is wrong although its shapes fit: who says so?"""
-    peers = {name: find_spec(name) is not None for name in ("torchinfo", "torchlens")}
-    print("\nwrong code whose shapes fit: does it say so?")
-    print(f"  {'':<34}{'attnlib':<22}" + "".join(f"{name:<14}" for name in peers))
-    samples = {name: build() for name, (build, *_) in WRONG.items()}
-    ours = {}  # all of them first: torchlens leaves its own wrappers around torch's functions
-    for name, (fn, inputs, dims) in samples.items():
-        warned = trace(fn, *inputs, dims=dims).warnings
-        right = (" / ".join(w.dims) for w in warned if frozenset(w.dims) == WRONG[name][2])
-        ours[name] = next(right, "no")
-    for name, (fn, inputs, _) in samples.items():
-        cells = [says(peer, fn, inputs) if there else "not here" for peer, there in peers.items()]
-        print(f"  {name[:33]:<34}{ours[name]:<22}" + "".join(f"{cell:<14}" for cell in cells))
-
-
-def says(peer: str, fn: Callable, inputs: tuple) -> str:
-    """Does a peer warn or raise on this code?"""
-    if peer == "torchinfo" and not isinstance(fn, nn.Module):
-        return "modules only"
-    with warnings.catch_warnings(record=True) as heard:
-        warnings.simplefilter("always")
-        try:
-            if peer == "torchinfo":
-                from torchinfo import summary
-
-                summary(fn, input_data=inputs, verbose=0)
-            else:
-                import torchlens
-
-                torchlens.trace(fn, list(inputs))
-        except Exception as error:
-            return "modules only" if "function" in str(error).lower() else "it fails"
-    about = [w for w in heard if "dim" in str(w.message) or "shape" in str(w.message)]
-    return "yes" if about else "no"
-
-
-def report(name: str, plain: Run, traced: Run, pairs: int) -> None:
-    """Run both in alternating pairs and print the medians; the ratio is that within pairs."""
-    pairs = pairs if name != "torchlens" else max(3, pairs // 10)
-    plain(), traced()
-    ratios, ones, others = [], [], []
-    for turn in range(pairs):
-        one, other = _times(plain, traced) if turn % 2 else _times(traced, plain)[::-1]
-        ratios.append(other / one)
-        ones.append(one)
-        others.append(other)
-    one, other = statistics.median(ones) * 1e3, statistics.median(others) * 1e3
-    print(f"  {name:<28}{one:>10.2f}{other:>11.2f}{statistics.median(ratios):>8.2f}×{pairs:>7}")
-
-
-def _times(first: Run, second: Run) -> list[float]:
-    found = []
-    for run in (first, second):
-        start = time.perf_counter()
+def timed(runs: dict[str, Run], rounds: int) -> dict[str, dict]:
+    """Return the median time of each and the median of its ratio to the plain run of its round."""
+    times: dict[str, list[float]] = {name: [] for name in runs}
+    for run in runs.values():
         run()
-        found.append(time.perf_counter() - start)
+    for turn in range(rounds):
+        order = list(runs.items())
+        for name, run in order if turn % 2 else reversed(order):
+            start = time.perf_counter()
+            run()
+            times[name].append(time.perf_counter() - start)
+    found = {}
+    for name, taken in times.items():
+        ratios = [mine / plain for mine, plain in zip(taken, times["plain"], strict=True)]
+        found[name] = {
+            "ms": round(1e3 * statistics.median(taken), 3),
+            "ratio": round(statistics.median(ratios), 3),
+            "rounds": rounds,
+        }
     return found
+
+
+def budgets(cost: dict[str, dict]) -> None:
+    """Print what the project promises of its tracer beside what was measured."""
+    head, stack = cost.values()
+    print("\npromised and measured")
+    print(f"  a head in at most 5 ms: {head['attnlib.trace']['ms']:.1f}")
+    print(f"  12 layers at most 1.4 times as slow: {stack['attnlib.trace']['ratio']:.2f}")
+    if "torchlens" in head:
+        times = head["torchlens"]["ms"] / head["attnlib.trace"]["ms"]
+        mine, its = (stack[name]["ratio"] - 1 for name in ("attnlib.trace", "torchlens"))
+        print(f"  torchlens at least 10 times as slow on the head: {times:.0f}")
+        print(f"  and at least 8 times the overhead on the layers: {its / mine:.0f}")
 
 
 if __name__ == "__main__":

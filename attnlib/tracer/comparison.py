@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
-from .rows import Record, Step, TensorInfo
+from .rows import Record, Step, TensorInfo, flat
 
 
 @dataclass(frozen=True)
@@ -127,14 +126,6 @@ def _runs(trace: Record) -> list[tuple[tuple, list[Step]]]:
     return [
         ((key[0], *key[1:3]), list(rows)) for key, rows in groupby(flat(trace.steps), key=place)
     ]
-
-
-def flat(steps: list[Step]) -> Iterator[Step]:
-    """Yield the rows, those of a stage before the stage itself."""
-    for step in steps:
-        if step.steps:
-            yield from flat(step.steps)
-        yield step
 
 
 def _expected(mine: TensorInfo, found: tuple[int, ...], new: dict, bound: dict) -> tuple[int, ...]:

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import schema, table
+from . import page, schema, table
 from .comparison import Check
 from .recheck import Rerun, recheck
 from .rows import FORMAT, VERSION, Record, as_dict
@@ -80,7 +80,7 @@ class Trace(Record):
         try:
             from ..widgets import player_html
         except ImportError:
-            return table.html(self)
+            return page.html(self)
         return player_html(self)
 
     def save_html(self, path: str | os.PathLike) -> None:
@@ -88,6 +88,6 @@ class Trace(Record):
         try:
             from ..widgets import save_html
         except ImportError:
-            table.save_html(self, path)
+            page.save_html(self, path)
         else:
             save_html(self, path)

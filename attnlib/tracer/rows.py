@@ -8,6 +8,7 @@ in.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
@@ -125,6 +126,14 @@ class Record:
     _checked: Any = field(default=None, compare=False, repr=False)
     # rows that a call of a library did inside, by id
     _inside: set[int] = field(default_factory=set, compare=False, repr=False)
+
+
+def flat(steps: list[Step]) -> Iterator[Step]:
+    """Yield the rows, those of a stage before the stage itself."""
+    for step in steps:
+        if step.steps:
+            yield from flat(step.steps)
+        yield step
 
 
 def plain(value: Any) -> Any:

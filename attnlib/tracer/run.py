@@ -16,6 +16,7 @@ from ..errors import ShapeError
 from .adoption import Adopted
 from .assembly import assemble
 from .builder import Builder
+from .frames import LIBRARY, kind_of
 from .ghosts import unstarted
 from .given import Given, annotated, parse
 from .recheck import Rerun
@@ -87,7 +88,8 @@ def trace(
             failure = error
         output = adopted.plain(output)
     builder = Builder(recorder, {}, adopted.names)
-    site = definition(code) if code is not None else None
+    written = code is not None and kind_of(code.co_filename) is not LIBRARY
+    site = definition(code) if code is not None and written else None
     for name, state in states:
         builder.input(name, state, site)
     result = assemble(builder, title=_title(fn), output=output, failure=failure)

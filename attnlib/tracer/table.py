@@ -1,19 +1,17 @@
-"""The table of a trace: for terminals as wide as they are, for notebooks, and as Markdown."""
+"""The table of a trace: for terminals as wide as they are, and as Markdown."""
 
 from __future__ import annotations
 
-import html as _html
-import os
 import re
 import shutil
-import tempfile
+import textwrap
 import unicodedata
 
-from .rows import Record, Step
+from . import folding
+from .rows import Record, Step, Warning, flat
 
 COLUMNS = ("line", "variable", "operation", "inputs", "shape", "sizes", "kind", "note")
 NARROWEST, WIDEST = 60, 200
-FEWEST_FOLDED = 5  # rows; fewer are not worth the reader's question what stood there
 _GIVES = (
     ("inputs", 9), ("inputs", 0), ("operation", 12), ("variable", 9), ("kind", 0), ("shape", 12),
 )  # fmt: skip
@@ -41,8 +39,18 @@ def _each(shapes: list[str]) -> str:
 
 
 def rows_of(trace: Record) -> list[dict[str, str]]:
-    """Write all rows."""
-    return [cells(step) for step in trace.steps]
+    """Write all rows; their lines with the file, where they come from more than one."""
+    rows = [cells(step) for step in trace.steps]
+    if len(_files(trace)) > 1:
+        for row, step in zip(rows, trace.steps, strict=True):
+            if step.file is not None and step.line is not None:
+                row["line"] = f"{step.file.rpartition('/')[2]}:{step.line}"
+    return rows
+
+
+def columns(rows: list[dict[str, str]]) -> list[str]:
+    """Name the columns that hold anything."""
+    return [name for name in COLUMNS if any(row[name] for row in rows)] or list(COLUMNS)
 
 
 def terminal(trace: Record, width: int | None = None) -> str:
@@ -50,8 +58,7 @@ def terminal(trace: Record, width: int | None = None) -> str:
     width = width or shutil.get_terminal_size((100, 24)).columns
     width = max(NARROWEST, min(width, WIDEST))
     rows = [{name: clean(cell) for name, cell in row.items()} for row in rows_of(trace)]
-    folds = folded(rows)
-    shown = [name for name in COLUMNS if any(row[name] for row in rows)] or list(COLUMNS)
+    shown = columns(rows)
     notes = []
     if sum(max((_width(row[name]) for row in rows), default=0) + 2 for name in shown) > width:
         notes = _footnotes(rows)
@@ -65,39 +72,17 @@ def terminal(trace: Record, width: int | None = None) -> str:
                 del widths[name]
     lines = [_line({name: name for name in shown}, shown, widths)]
     lines.append("  ".join("─" * widths[name] for name in shown))
-    for place, row in enumerate(rows):
-        if folds[place] is None:
-            lines.append(_line(row, shown, widths))
-        elif folds[place]:
-            lines.append(f"   ⋮  {folds[place]}")
-    return "\n".join([clean(_heading(trace)), "", *lines, *notes, *map(clean, _after(trace))])
+    for row in folding.shown(rows):
+        lines.append(f"   ⋮  {row}" if isinstance(row, str) else _line(row, shown, widths))
+    below = [part for line in after(trace) for part in _wrapped(clean(line), width)]
+    return "\n".join([clean(heading(trace)), "", *lines, *notes, *below])
 
 
-def folded(rows: list[dict[str, str]]) -> list[str | None]:
-    """Fold rows that repeat, layer after layer: None for a row that is shown, else what is said."""
-    told: list[str | None] = [None] * len(rows)
-    signs = [tuple(cell for name, cell in row.items() if name != "inputs") for row in rows]
-    last: dict[tuple, int] = {}  # where a row like this one was seen before
-    place = 0
-    while place < len(rows):
-        before = last.get(signs[place], place)
-        last[signs[place]] = place
-        period = place - before
-        times = 0
-        while (
-            period
-            and signs[before : before + period]
-            == signs[place + times * period : place + (times + 1) * period]
-        ):
-            times += 1
-        if times * period < FEWEST_FOLDED:
-            place += 1
-            continue
-        what = "this row" if period == 1 else f"these {period} rows"
-        told[place : place + times * period] = [""] * (times * period)
-        told[place] = f"{what} {times} more time{'s' if times > 1 else ''}"
-        place += times * period
-    return told
+def _wrapped(line: str, width: int) -> list[str]:
+    """Wrap a sentence below the table; what is set in, code and carets, stays as it is."""
+    if line.startswith(" ") or len(line) <= width:
+        return [line]
+    return textwrap.wrap(line, width, subsequent_indent="  ", break_long_words=False)
 
 
 def _footnotes(rows: list[dict[str, str]]) -> list[str]:
@@ -109,22 +94,44 @@ def _footnotes(rows: list[dict[str, str]]) -> list[str]:
     return ["", *(f"{number}: {note}" for note, number in numbers.items())] if numbers else []
 
 
-def _heading(trace: Record) -> str:
+def heading(trace: Record) -> str:
     sizes = ", ".join(f"{name} = {size}" for name, size in trace.sizes.items())
     return f"{trace.title or 'trace'}: {sizes}" if sizes else trace.title or "trace"
 
 
-def _after(trace: Record) -> list[str]:
+def after(trace: Record) -> list[str]:
     lines = []
     if trace.dropped:
         lines += ["", f"{trace.dropped} more operations ran and are not shown (max_steps)"]
     if trace._checked is not None:
         lines += ["", *str(trace._checked).splitlines()]
     for warning in trace.warnings:
-        lines += ["", f"warning, line {warning.line}: {warning.message}"]
+        lines += ["", f"warning, {_place(trace, warning)}: {warning.message}"]
     if trace.error is not None:
         lines += ["", *trace.error.message.splitlines()]
     return lines
+
+
+def _place(trace: Record, warning: Warning) -> str:
+    """Say where a warning belongs: the line, its file where there are several, and the code."""
+    files = _files(trace)
+    file = next(
+        (
+            s.file
+            for s in flat(trace.steps)
+            if (s.line, s.expression) == (warning.line, warning.code)
+        ),
+        None,
+    )
+    place = (
+        f"line {warning.line}" if file is None or len(files) < 2 else f"{file}, line {warning.line}"
+    )
+    code = " ".join(warning.code.split())
+    return f"{place}, {code}" if code else place
+
+
+def _files(trace: Record) -> set[str]:
+    return {step.file for step in trace.steps if step.file is not None and step.line is not None}
 
 
 def _line(row: dict[str, str], shown: list[str], widths: dict[str, int]) -> str:
@@ -162,44 +169,18 @@ def clean(text: str) -> str:
 def markdown(trace: Record) -> str:
     """Write the table as Markdown."""
     rows = rows_of(trace)
-    shown = [name for name in COLUMNS if any(row[name] for row in rows)] or list(COLUMNS)
+    shown = columns(rows)
     lines = [f"| {' | '.join(shown)} |", f"|{'|'.join(' --- ' for _ in shown)}|"]
-    lines += [f"| {' | '.join(_markdown(row[name]) for name in shown)} |" for row in rows]
+    for row in folding.shown(rows):
+        given = (
+            ["⋮", row, *[""] * (len(shown) - 2)]
+            if isinstance(row, str)
+            else [_markdown(row[name]) for name in shown]
+        )
+        lines.append(f"| {' | '.join(given)} |")
     return "\n".join(lines)
 
 
 def _markdown(text: str) -> str:
     text = clean(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     return re.sub(r"[\\`*|\[\]~$]|(?<![A-Za-z0-9])_|_(?![A-Za-z0-9])", r"\\\g<0>", text)
-
-
-def html(trace: Record) -> str:
-    """Write the table as HTML, where the player cannot be loaded."""
-    rows = rows_of(trace)
-    shown = [name for name in COLUMNS if any(row[name] for row in rows)] or list(COLUMNS)
-    escape = _html.escape
-    head = "".join(f'<th scope="col">{name}</th>' for name in shown)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{escape(clean(row[name]))}</td>" for name in shown) + "</tr>"
-        for row in rows
-    )
-    after = "".join(f"<p>{escape(clean(line))}</p>" for line in _after(trace) if line)
-    caption = f"<caption>{escape(clean(_heading(trace)))}</caption>"
-    return f"<table>{caption}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>{after}"
-
-
-def save_html(trace: Record, path) -> None:
-    """Write the table as one HTML file: beside its place first, then renamed."""
-    target = os.path.abspath(path)
-    page = (
-        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
-        f"<title>{_html.escape(clean(trace.title))}</title></head><body>{html(trace)}</body></html>"
-    )
-    handle, beside = tempfile.mkstemp(dir=os.path.dirname(target), suffix=".part")
-    try:
-        with open(handle, "w", encoding="utf-8") as file:
-            file.write(page)
-        os.replace(beside, target)
-    except BaseException:
-        os.unlink(beside)
-        raise

@@ -226,20 +226,20 @@ def test_hostile_names_are_only_text():
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
-    import attnlib.tracer.table as table
+    import attnlib.tracer.page as page
 
     result = trace(SingleHeadAttention(6, 3), torch.randn(1, 4, 6))
     target = tmp_path / "head.html"
-    table.save_html(result, target)
+    page.save_html(result, target)
     old = target.read_text()
     assert "attention_weights" in old
 
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(table.os, "replace", full)
+    monkeypatch.setattr(page.os, "replace", full)
     with pytest.raises(OSError, match="No space left"):
-        table.save_html(result, target)
+        page.save_html(result, target)
     assert target.read_text() == old and list(tmp_path.iterdir()) == [target]
 
 

@@ -3,7 +3,8 @@
 import torch
 from torch import nn
 
-from attnlib import trace
+from attnlib import SelfAttention, trace
+from attnlib.tracer.page import html
 from tests.tracer.correct import GPT
 
 
@@ -29,6 +30,39 @@ def test_a_loop_of_one_row_folds_and_short_repeats_do_not():
     assert "⋮" not in str(trace(loop, torch.ones(2), 4))
 
 
+class Plus(nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        self.one, self.two = nn.Linear(n_embd, n_embd), nn.Linear(n_embd, n_embd)
+
+    def forward(self, x):
+        x = x + self.two(self.one(x).relu()).relu()
+        return x * 2
+
+
+def test_the_last_layer_folds_too_and_in_every_form():
+    """What the last layer gives lands nowhere, or in another variable."""
+    model = nn.Sequential(*(Plus(8) for _ in range(5)))
+    result = trace(model, torch.randn(2, 8), dims="batch n_embd")
+    fold = "these 6 rows 4 more times"
+    assert str(result).splitlines()[-1] == f"   ⋮  {fold}"
+    assert result.to_markdown().splitlines()[-1].startswith(f"| ⋮ | {fold} |")
+    page = html(result)
+    assert page.count("<tr>") == 9 and f"⋮ {fold}" in page
+
+
+def test_lines_of_several_files_are_told_apart():
+    def head(x):
+        return SelfAttention(6, 3)(x) * 2
+
+    result = trace(head, torch.randn(1, 4, 6))
+    lines = {step.line for step in result.steps if step.file == "modules.py"}
+    shown = str(result)
+    assert lines and all(f"modules.py:{line}  " in shown for line in lines)
+    assert f"test_table.py:{result.steps[0].line}  x " in shown
+    assert "modules.py" not in str(trace(SelfAttention(6, 3), torch.randn(1, 4, 6)))
+
+
 def test_what_was_checked_is_said_below():
     layer = nn.Linear(6, 3)
     result = trace(layer, torch.randn(2, 6), dims="batch n_embd")
@@ -39,7 +73,7 @@ def test_what_was_checked_is_said_below():
         "  of another size, and compared: batch",
     ]
     result.check(n_embd=7)
-    assert str(result).splitlines()[-1].startswith("not checked at n_embd = 7: at these sizes on")
+    assert "not checked at n_embd = 7: at these sizes on" in str(result)
 
 
 def test_a_wrong_label_is_a_mismatch():
@@ -73,7 +107,8 @@ def test_warnings_stand_below_the_table():
     )
     (warning,) = result.warnings
     assert warning.dims == ("H", "S") and warning.code == "q @ k"
-    assert f"warning, line {warning.line}: this sums over H and S" in str(result)
+    assert f"warning, line {warning.line}, q @ k: this sums over H and S" in str(result)
+    assert max(map(len, str(result).splitlines())) <= 100
 
 
 def test_three_equal_results_are_written_once():
