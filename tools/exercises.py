@@ -12,61 +12,24 @@ stub with its check, hints one at a time, a solution.
 from __future__ import annotations
 
 import argparse
-import importlib
 import json
 import re
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import notebooks
-from attnlib.exercises import Exercise, exercises, mistakes, solution
+from attnlib.exercises import Exercise, exercises, solution
+from catalogue import catalogue
+from cells import TAG, Cell, code, fence, fold, markdown
 
-TAG = "exercise"
 LIST = "exercises"
 CATALOGUE = "mistakes"
 BEFORE = ("## What you can do now", "## Which mistake can arise where", "## Who reports what")
-REPORTED = """## What people reported
-
-Gathered from public reports and questions, and tried here one by one: who answers each. Some of
-what was reported is right as it is; that is an answer too."""
-ANSWERS = {
-    "check": "Named by check, in an exercise",
-    "error": "Explained by trace, where the code raises",
-    "warning": "Warned of by trace",
-    "verify": "Found by verify, in a module",
-    "symptom": "On the page of symptoms",
-    "elsewhere": "Not in the code, but in the device, the version or the call",
-}
-GROUPS = {
-    "Before any number is compared": (
-        *("not-written", "raises", "too-slow", "wrong-type", "wrong-shape", "wrong-dtype"),
-        *("writes-into-argument", "fixed-device"),
-    ),
-    "Weights and heads": (
-        *("weight-transposed", "projection-shared", "split-by-view", "split-wrong-order"),
-        *("kv-heads-tiled", "merge-by-view", "out-projection-missing"),
-    ),
-    "Scores and their scale": (
-        *("transpose-missing", "transpose-wrong-dims", "scale-missing", "scale-n-embd"),
-        *("scale-wrong-size", "scale-no-root", "scale-inverted", "scale-after-softmax"),
-    ),
-    "Masks": (
-        *("mask-inverted", "mask-off-by-one", "mask-after-softmax", "mask-ignored"),
-        *("mask-additive-01", "mask-fill-not-low-enough", "mask-wrong-axis", "causal-misaligned"),
-        "nan-row",
-    ),
-    "Softmax and values": ("softmax-wrong-dim", "softmax-twice", "dropout-active", "values-unused"),
-    "And else": ("batch-mixed", "value-mismatch"),
-}
 START = """## Exercises
 
 Write the body in place of the three dots, run the cell, and read what `check` says: passed, or
 which mistake it is, with the smallest input that shows it. Hints and a solution are folded below
 each."""
-
-Cell = dict[str, Any]
 
 
 def own(path: Path) -> list[Exercise]:
@@ -80,17 +43,17 @@ def own(path: Path) -> list[Exercise]:
 def made(path: Path) -> list[Cell]:
     """Every made cell of a notebook, in order."""
     if path.stem == CATALOGUE:
-        return list(_catalogue())
+        return list(catalogue())
     asked = own(path)
     if not asked:
         return []
-    cells = [] if path.stem == LIST else [_markdown(START), _code(_IMPORT)]
+    cells = [] if path.stem == LIST else [markdown(START), code(_IMPORT)]
     chapter = None
     for exercise in asked:
         if path.stem == LIST and exercise.chapter != chapter:
             chapter = exercise.chapter
-            cells.append(_markdown(_chapter_heading(chapter)))
-        cells += [_markdown(_asked(exercise)), _code(_stub(exercise)), _markdown(_told(exercise))]
+            cells.append(markdown(_chapter_heading(chapter)))
+        cells += [markdown(_asked(exercise)), code(_stub(exercise)), markdown(_told(exercise))]
     return cells
 
 
@@ -129,51 +92,9 @@ def faults(path: Path) -> list[str]:
 _IMPORT = "from attnlib.exercises import check"
 
 
-def _catalogue() -> Iterator[Cell]:
-    """Each mistake under its id: what it says, an example, and who sees it."""
-    known = {mistake.id: mistake for mistake in mistakes()}
-    for group, ids in GROUPS.items():
-        yield _markdown(f"## {group}")
-        for id_ in ids:
-            mistake = known[id_]
-            name = mistake.exercise.replace("-", "_")
-            yield _markdown(f"### `{id_}`\n\n{mistake.says} {mistake.look}")
-            yield _code(f'{mistake.code}\n\nshow("{id_}", {name})')
-    yield _markdown(REPORTED)
-    for title, rows in _reports().items():
-        lines = ["| what was written | answer |", "| - | - |", *(f"| {a} | {b} |" for a, b in rows)]
-        yield _markdown(_fold(title, "\n".join(lines)))
-
-
-def _reports() -> dict[str, list[tuple[str, str]]]:
-    """What people reported and who answers; the tests try each row."""
-    sys.path.append(str(notebooks.ROOT))  # the rows are kept where they are tried
-    functions = importlib.import_module("tests.exercises.reported_functions").FUNCTIONS
-    modules = importlib.import_module("tests.exercises.reported_modules").MODULES
-    code = importlib.import_module("tests.exercises.reported_code").CODE
-    found: dict[str, list[tuple[str, str]]] = {title: [] for title in ANSWERS.values()}
-    for what, _, id_, _ in functions.values():
-        found[ANSWERS["check"]].append((what, f"[{id_}](#{id_})" if id_ else "passes"))
-    for what, who, answer, _ in code.values():
-        shown = {
-            "error": "the line, the operands, what does not fit",
-            "warning": f"`{answer}`",
-            "symptom": f"[its symptom](from-symptom-to-page.ipynb#{answer})",
-        }
-        found[ANSWERS[who]].append((what, shown.get(who, answer)))
-    for what, law, _ in modules.values():
-        found[ANSWERS["verify"]].append((what, law or "no law breaks"))
-    return {title: [(plain(a), b) for a, b in rows] for title, rows in found.items()}
-
-
-def plain(words: str) -> str:
-    """Keep Markdown from reading signs of code as its own."""
-    return re.sub(r"([|_*~])", r"\\\1", words)
-
-
 def _asked(exercise: Exercise) -> str:
     """What is asked, what may be used, and the same in loops."""
-    loops = _fold("The same in plain loops", _fence(exercise.loops))
+    loops = fold("The same in plain loops", fence(exercise.loops))
     allowed = f"**Allowed:** {exercise.allowed[0].lower()}{exercise.allowed[1:]}"
     asked = f"{exercise.statement} You give back {_returned(exercise.returns)}."
     return f"### Exercise: `{exercise.id}`\n\n{asked}\n\n{allowed}\n\n{loops}"
@@ -194,33 +115,14 @@ def _stub(exercise: Exercise) -> str:
 def _told(exercise: Exercise) -> str:
     """Hints one at a time, a solution, and what to notice in it."""
     ordinal = ("A hint", "A second hint", "A third hint", "A fourth hint")
-    folds = [_fold(name, hint) for name, hint in zip(ordinal, exercise.hints, strict=False)]
-    folds.append(_fold("A solution", f"{_fence(solution(exercise.id))}\n\n{exercise.notice}"))
+    folds = [fold(name, hint) for name, hint in zip(ordinal, exercise.hints, strict=False)]
+    folds.append(fold("A solution", f"{fence(solution(exercise.id))}\n\n{exercise.notice}"))
     return "\n\n".join(folds)
-
-
-def _fold(title: str, body: str) -> str:
-    return f"<details>\n<summary>{title}</summary>\n\n{body}\n\n</details>"
-
-
-def _fence(code: str) -> str:
-    return f"```python\n{code}\n```"
 
 
 def _chapter_heading(chapter: int) -> str:
     name = next(notebooks.ROOT.glob(f"book/{chapter:02}-*.ipynb")).name
     return f"## Chapter {chapter}\n\nThey stand at the end of [their chapter]({name}) too."
-
-
-def _markdown(source: str) -> Cell:
-    return {"cell_type": "markdown", "metadata": {"tags": [TAG]}, "source": source}
-
-
-def _code(source: str) -> Cell:
-    return {
-        "cell_type": "code", "metadata": {"tags": [TAG]}, "source": source,
-        "execution_count": None, "outputs": [],
-    }  # fmt: skip
 
 
 def _place(cells: list[Cell], path: Path) -> int:

@@ -1,0 +1,97 @@
+"""The exercises in the notebooks are those of the library, and their questions rest on a run."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+
+import pytest
+
+import catalogue
+import exercises as tool
+import notebooks
+from attnlib.exercises import exercises, mistakes
+
+HOLDERS = [path for path in notebooks.notebooks() if tool.own(path) or path.stem == tool.CATALOGUE]
+CHAPTERS = [path for path in HOLDERS if path.stem[0].isdigit()]
+
+
+def named(path: Path) -> str:
+    return path.stem
+
+
+def read(path: Path) -> dict:
+    return json.loads(path.read_text(encoding="utf-8"))
+
+
+def test_every_exercise_stands_in_its_chapter_and_on_the_list() -> None:
+    assert [int(path.stem[:2]) for path in CHAPTERS] == list(range(1, 9))
+    for path in HOLDERS:
+        whole = path.read_text(encoding="utf-8")
+        for exercise in tool.own(path):
+            assert whole.count(f"### Exercise: `{exercise.id}`") == 1
+    assert {e.id for path in CHAPTERS for e in tool.own(path)} == {e.id for e in exercises()}
+
+
+@pytest.mark.parametrize("path", HOLDERS, ids=named)
+def test_made_cells_are_what_the_tool_makes(path: Path) -> None:
+    assert tool.faults(path) == []
+
+
+@pytest.mark.parametrize("path", HOLDERS, ids=named)
+def test_making_them_again_changes_nothing(path: Path) -> None:
+    notebook = read(path)
+    again = notebooks.normalise(tool.placed(copy.deepcopy(notebook), path), path.stem)
+    assert notebooks.written(again) == notebooks.written(notebook)
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=named)
+def test_they_stand_together_before_the_closing_bullets(path: Path) -> None:
+    cells = read(path)["cells"]
+    made = [index for index, cell in enumerate(cells) if tool.is_made(cell)]
+    end = next(i for i, cell in enumerate(cells) if tool.text(cell).startswith(tool.BEFORE))
+    assert made == list(range(made[0], made[-1] + 1))
+    assert all("question" in cell["metadata"]["tags"] for cell in cells[made[-1] + 1 : end])
+    assert 2 <= end - made[-1] - 1 <= 3
+
+
+def test_a_cell_that_was_changed_by_hand_is_noticed(tmp_path: Path) -> None:
+    path = tmp_path / CHAPTERS[0].name
+    notebook = read(CHAPTERS[0])
+    place = next(i for i, cell in enumerate(notebook["cells"]) if tool.is_made(cell))
+    for change in (
+        lambda cells: cells[place]["source"].append("x"),
+        lambda cells: cells.pop(place),
+    ):
+        changed = copy.deepcopy(notebook)
+        change(changed["cells"])
+        path.write_text(json.dumps(changed), encoding="utf-8")
+        assert tool.faults(path) == [f"made cell 0 of {len(tool.made(path))} is not what "
+                                     "tools/exercises.py makes"]  # fmt: skip
+
+
+def test_a_stub_that_nobody_has_filled_says_so() -> None:
+    for path in CHAPTERS:
+        stubs = [c for c in read(path)["cells"] if tool.is_made(c) and "check(" in tool.text(c)]
+        assert len([c for c in stubs if c["cell_type"] == "code"]) == len(tool.own(path))
+        for cell in stubs:
+            if cell["cell_type"] == "code":
+                assert "○ not-written" in json.dumps(cell["outputs"], ensure_ascii=False)
+
+
+def test_every_mistake_stands_on_its_page_once() -> None:
+    ids = [id_ for group in catalogue.GROUPS.values() for id_ in group]
+    assert sorted(ids) == sorted(mistake.id for mistake in mistakes())
+
+
+@pytest.mark.parametrize("path", CHAPTERS, ids=named)
+def test_each_answer_rests_on_a_cell_that_asserts_it(path: Path) -> None:
+    cells = read(path)["cells"]
+    facts = {tag for cell in cells for tag in cell["metadata"].get("tags", ()) if "fact:" in tag}
+    for cell in cells:
+        tags = cell["metadata"].get("tags", [])
+        if "question" in tags:
+            backed = [tag.removeprefix("backed-by:") for tag in tags if tag != "question"]
+            assert backed and {f"fact:{id_}" for id_ in backed} <= facts
+            assert tool.text(cell).count("<summary>The answer</summary>") == 1
