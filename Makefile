@@ -16,7 +16,7 @@ unexport JUPYTER_PATH
 # Packages are compiled when they are first imported; without a place to keep that, at every import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help environment native book serve lab notebooks test bench clean
+.PHONY: help environment native book serve lab notebooks test bench measured clean
 
 help:
 	@echo 'make book       set up, run every notebook, build the pages'
@@ -26,6 +26,7 @@ help:
 	@echo 'make native     compile the head in C and C++, where there is a compiler'
 	@echo 'make links      ask every address that the pages link to'
 	@echo 'make bench      measurements, side by side'
+	@echo 'make measured   time and memory, stored for the page that shows them'
 	@echo 'make notebooks  run the notebooks and write their outputs into the files'
 	@echo 'make clean      remove the environment and everything built'
 
@@ -63,7 +64,12 @@ bench: environment
 	@$(python) -m pip install --quiet --no-deps --upgrade --target _build/peers \
 	  -r benchmarks/peers.txt || echo 'the other tracers could not be fetched: they are left out'
 	@$(python) benchmarks/attention.py
+	@$(python) benchmarks/memory.py
 	@$(python) benchmarks/tracing.py
+
+# The numbers that the page Measured shows: on a machine that has nothing else to do.
+measured: environment
+	@$(python) benchmarks/record.py
 
 clean:
 	rm -rf .venv _build .mypy_cache .pytest_cache .ruff_cache .hypothesis
