@@ -2,12 +2,14 @@
 
 from .html import page_script, player_html, save_html
 from .labs import LABS, lab, lab_script
+from .live import live
 from .source import tokens_css
 
 __all__ = [
     "LABS",
     "lab",
     "lab_script",
+    "live",
     "page_script",
     "player_html",
     "save_html",

@@ -3,6 +3,7 @@
 import { render } from './player.js';
 
 const mounted = new Map();
+const left = new Map(); // where the reader was in a player that has gone: the one that takes its place opens there
 
 /** Mount one `.attn-player`; the table stays in the page for print and for those who come without scripts. */
 export function mount(place) {
@@ -20,14 +21,14 @@ export function mount(place) {
   host.className = 'attn-host';
   place.append(host);
   if (table) table.hidden = true;
-  mounted.set(place, render({ trace, host, id: place.id, title: place.dataset.title }));
+  mounted.set(place, render({ trace, host, id: place.id, title: place.dataset.title, at: left.get(place.id) }));
 }
 
 /** Mount what is there, clean up what has left the page. */
 export function mountAll() {
   for (const [place, end] of mounted) {
     if (!place.isConnected) {
-      end();
+      left.set(place.id, end());
       mounted.delete(place);
     }
   }

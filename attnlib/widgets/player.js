@@ -283,15 +283,17 @@ class Player {
   }
 }
 
-/** Mount a player for a trace (the JSON of Trace.to_dict()) in `host`. Returns the clean-up.
- * @param {{ trace: object, host: Element, id: string, title?: string }} options */
-export function render({ trace: json, host, id, title }) {
+/** Mount a player for a trace (the JSON of Trace.to_dict()) in `host`, open at a step. Returns the clean-up, which gives
+ * the step that was open.
+ * @param {{ trace: object, host: Element, id: string, title?: string, at?: { step: number, phase: number } }} options */
+export function render({ trace: json, host, id, title, at }) {
   const ending = new AbortController();
   const { signal } = ending;
   const frame = surface(host, STYLE, signal);
+  let player = null;
   try {
     const trace = readTrace(json);
-    const player = new Player(trace, { id, title: title || trace.title, host, signal });
+    player = new Player(trace, { id, title: title || trace.title, host, signal });
     frame.append(player.part.root);
     player.figure.measure();
     const sizes = new ResizeObserver(() => {
@@ -304,7 +306,8 @@ export function render({ trace: json, host, id, title }) {
       player.present(false);
     });
     player.show();
-    if (readLink(location.hash, id)) player.follow(location.hash);
+    if (at) player.open(at);
+    else if (readLink(location.hash, id)) player.follow(location.hash);
   } catch (error) {
     const says = error instanceof Error ? error.message : 'This trace cannot be played.';
     frame.append(element('p', { class: 'message', role: 'alert' }, says));
@@ -312,6 +315,7 @@ export function render({ trace: json, host, id, title }) {
   return () => {
     ending.abort();
     host.shadowRoot.replaceChildren();
+    return player ? { step: player.step.index, phase: player.state.phase } : undefined;
   };
 }
 

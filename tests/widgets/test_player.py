@@ -235,6 +235,16 @@ def test_two_players_do_not_disturb_each_other(play, head):
     assert len(set(ids)) == 2
 
 
+def test_a_player_that_takes_anothers_place_opens_where_the_reader_was(play, head):
+    page = play(head[0], place="#player-singleheadattention/6.3")
+    page.evaluate("history.replaceState(null, '', ' ')")
+    page.evaluate("document.querySelector('.attn-player').remove()")
+    page.evaluate("addPlayer", [head[0], "player-singleheadattention"])
+    assert where(page) == (6, 3)
+    page.evaluate("addPlayer", [played.scores()[0], "player-other"])
+    assert where(page, 1) == (1, 1)
+
+
 def test_hostile_strings_are_text(play, head):
     trace = copy.deepcopy(head[0])
     trace["title"] = HOSTILE
