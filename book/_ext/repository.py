@@ -37,6 +37,15 @@ class Repository:
     def path(self) -> str:
         return self.url.split("/", 3)[3]
 
+    @property
+    def pages(self) -> str | None:
+        """Give the address that the host serves a repository's pages at."""
+        if self.host not in ("github.com", "gitlab.com"):
+            return None
+        owner, name = self.path.split("/", 1)
+        site = f"{owner.lower()}.{self.host.removesuffix('.com')}.io"
+        return f"https://{site}/" if name.lower() == site else f"https://{site}/{name}/"
+
     def colab(self, file: str) -> str | None:
         """Open a notebook in Colab, which reads from GitHub only."""
         if self.host != "github.com":

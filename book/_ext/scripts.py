@@ -21,7 +21,7 @@ def write(static):
         (static / name).write_text(shortened(code), encoding="utf-8")
 
 
-def shortened(code):
+def shortened(code, kind="application/javascript"):
     """Drop spaces and shorten the names of what is local: a quarter of what the player weighs.
 
     The minifier has no wheel for every Mac; there the pages carry the code as it is written.
@@ -30,4 +30,4 @@ def shortened(code):
         import minify
     except ImportError:
         return code
-    return minify.string("application/javascript", code)
+    return minify.string(kind, code)

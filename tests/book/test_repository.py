@@ -63,6 +63,19 @@ def test_links_of_other_hosts():
     assert own.binder_spec is None
 
 
+@pytest.mark.parametrize(
+    ("url", "pages"),
+    [
+        ("https://github.com/Owner/name", "https://owner.github.io/name/"),
+        ("https://github.com/Owner/owner.github.io", "https://owner.github.io/"),
+        ("https://gitlab.com/group/sub/name", "https://group.gitlab.io/sub/name/"),
+        ("https://git.example.org/owner/name", None),
+    ],
+)
+def test_address_of_the_pages(url, pages):
+    assert Repository(url, "main").pages == pages
+
+
 def test_found_in_the_environment_of_a_run(tmp_path):
     github = {"GITHUB_SERVER_URL": "https://github.com", "GITHUB_REPOSITORY": "someone/fork"}
     assert find(github | {"GITHUB_REF_NAME": "main"}, tmp_path).url.endswith("/someone/fork")
