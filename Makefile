@@ -66,6 +66,7 @@ bench: environment
 	@$(python) benchmarks/attention.py
 	@$(python) benchmarks/memory.py
 	@$(python) benchmarks/tracing.py
+	@$(python) benchmarks/pages.py
 
 # The numbers that the page Measured shows: on a machine that has nothing else to do.
 measured: environment
