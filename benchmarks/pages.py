@@ -30,7 +30,7 @@ sys.path.insert(0, str(ROOT / "tools"))
 from browser import WHAT_TO_DO, find  # noqa: E402
 
 CHAPTER = "06-one-head-complete"
-STORED = Path(__file__).parent / "results" / "pages.json"
+STORED = Path(__file__).with_suffix(".json")
 SLOWER = 4
 LINE = {"latency": 150, "downloadThroughput": 1.6e6 / 8, "uploadThroughput": 750e3 / 8}
 QUIET_MS = 2000
@@ -160,7 +160,6 @@ def main() -> int:
     result["machine"] = describe()
     report(result)
     if options.store:
-        STORED.parent.mkdir(exist_ok=True)
         STORED.write_text(json.dumps(result, indent=1) + "\n")
     return 0
 
