@@ -28,7 +28,7 @@ def page_script(*, brief: bool = False) -> str:
     """
     last, also = text_of("start.js"), ()
     if brief:
-        watch = "$labs_near._0(document.currentScript.src);\n"
+        watch = "$labs_near.watch(document.currentScript.src);\n"
         last, also = handed_on(SHARED) + last + watch, ("labs/near.js",)
     return Bundle("page.js", last, also, brief=brief).text().replace("</", "<\\/")
 

@@ -100,8 +100,8 @@ class Bundle:
         return f"const {{ {taken} }} = {_scope(source)};\n"
 
     def _key(self, module: str, name: str) -> str:
-        """Name an export; only the entry's own are called from outside."""
-        if not self.brief or module == self.entry:
+        """Name an export; those of the entry and of `also` are called from outside."""
+        if not self.brief or module in (self.entry, *self.also):
             return name
         return f"_{_NAMES.findall(text_of(module)).index(name)}"
 

@@ -100,6 +100,34 @@ def test_a_symptom_as_people_type_it_finds_its_page(browser, server, typed):
         assert heard == []
 
 
+FETCHED = "[...document.scripts].map(s => s.src.split('/').pop()).filter(s => /^lab-/.test(s))"
+
+
+def test_a_labs_code_comes_when_a_reader_gets_near_it(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}/book/03-scaling.html")
+    page.locator(".attn-player .caption").first.wait_for()
+    assert page.evaluate(FETCHED) == []
+    page.locator(".attn-lab").scroll_into_view_if_needed()
+    page.locator(".attn-lab .caption").wait_for()
+    assert page.evaluate(FETCHED) == ["lab-scaling.js"]
+    assert not page.locator(".attn-lab > .scroll table").first.is_visible()
+    page.close()
+
+
+def test_a_link_sets_the_lab_wherever_a_reader_is(browser, address):
+    page = browser.new_page()
+    page.goto(f"{address}/book/03-scaling.html#lab-scaling/H=1024;by=nothing")
+    page.locator(".attn-lab .caption").wait_for()
+    slider = page.locator(".attn-lab [data-field=H]")
+    assert slider.get_attribute("aria-valuetext") == "1024"
+    page.locator("a[href^='#lab-scaling/H=16']").focus()
+    press(page, "Enter")
+    expect(slider).to_have_attribute("aria-valuetext", "16")
+    assert "Divided by 8.00" in page.locator(".attn-lab .caption").inner_text()
+    page.close()
+
+
 def test_search_code_stays_on_its_page(browser, server):
     with opened(browser, f"{server}/{CHAPTER}") as (page, _):
         scripts = page.evaluate("[...document.scripts].map(s => s.src.split('/').pop())")

@@ -80,11 +80,7 @@ def lab_script(name: str, *, beside_player: bool = False) -> str:
 
     Beside the player's brief script, modules that the player has are not repeated.
     """
-    last = (
-        f"$labs_place._0('{name}', $labs_{name});\n"
-        if beside_player
-        else f"$labs_place.start('{name}', $labs_{name});\n"
-    )
+    last = f"$labs_place.start('{name}', $labs_{name});\n"
     present = SHARED if beside_player else ()
     bundle = Bundle(f"labs/{name}.js", last, ("labs/place.js",), present, brief=beside_player)
     return bundle.text().replace("</", "<\\/")

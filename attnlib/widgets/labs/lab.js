@@ -82,7 +82,7 @@ function skeleton(id, title, question) {
       'header',
       {},
       element('h3', { id: `${id}-title`, class: 'title' }, title),
-      element('p', { class: 'deck' }, question),
+      element('p', { class: 'deck' }, question[0].toUpperCase() + question.slice(1)),
     ),
     part.fields,
     element('div', { class: 'body' }, part.caption, part.stage, part.reading, part.details),
