@@ -3,6 +3,7 @@
 // for messages), which has been stable for longer than any client; that is all that a page needs.
 "use strict";
 {
+  const SETTLED = 3000; // milliseconds after which a kernel that was started anew can be told to go
   const uuid = () => crypto.getRandomValues(new Uint32Array(4)).reduce((text, n) => text + n.toString(16).padStart(8, "0"), "");
 
   /** Ask Binder for a server of this repository; `tell` hears how far it is. */
@@ -26,7 +27,7 @@
       let response;
       try {
         response = await kernel.ask("api/kernels", { method: "POST", body });
-      } catch { throw new Error(`No Jupyter server answers at ${new URL(url).host}.`); }
+      } catch { throw new Error(`No Jupyter server at ${new URL(url).host} answers this page.`); }
       if (!response.ok) throw new Error(`The Jupyter server refused to start a kernel (${response.status}).`);
       kernel.id = (await response.json()).id;
       await kernel.connect();
@@ -68,6 +69,7 @@
       // A kernel that died is started anew by its server; what it knew is gone all the same.
       if (header.msg_type === "status" && /restarting|dead/.test(content.execution_state)) {
         this.end("The kernel died, and with it everything that the cells had computed.");
+        if (content.execution_state === "restarting") setTimeout(() => this.remove(), SETTLED);
         return;
       }
       const asked = this.running.get(parent?.msg_id);
@@ -87,8 +89,10 @@
     stop() {
       this.ended = () => {};
       this.end("");
-      return this.ask(`api/kernels/${this.id}`, { method: "DELETE", keepalive: true }).catch(() => {});
+      return this.remove();
     }
+
+    remove() { return this.ask(`api/kernels/${this.id}`, { method: "DELETE", keepalive: true }).catch(() => {}); }
 
     end(sentence) {
       if (this.gone) return;
@@ -97,7 +101,6 @@
       for (const { failed } of this.running.values()) failed(Object.assign(new Error(sentence), { told: true }));
       this.running.clear();
       this.ended(sentence);
-      if (sentence) this.ask(`api/kernels/${this.id}`, { method: "DELETE" }).catch(() => {});
     }
   }
 

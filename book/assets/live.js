@@ -120,7 +120,9 @@
       if (event.shiftKey || event.ctrlKey || event.metaKey) { event.preventDefault(); run(this); return; }
       const before = getSelection().getRangeAt(0).cloneRange();
       before.setStart(this.code, 0);
-      const line = before.toString().split("\n").at(-1);
+      const above = before.cloneContents();
+      for (const end of above.querySelectorAll("br")) end.replaceWith("\n");
+      const line = above.textContent.split("\n").at(-1);
       const indent = /^ */.exec(line)[0] + (line.trimEnd().endsWith(":") ? "    " : "");
       event.preventDefault();
       document.execCommand("insertText", false, `\n${indent}`);

@@ -1,0 +1,207 @@
+"""Live cells: a page's own cells run in a real kernel, edited or not, and a dead one is told of."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+from threading import Thread
+from urllib.request import Request, urlopen
+
+import pytest
+from playwright.sync_api import Browser, Page, Route, expect
+
+import kernels
+import serve
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+SITE = Path(os.environ.get("BOOK_SITE", serve.HTML))
+PAGE = "book/index.html"
+PATIENT = {"timeout": 90_000}
+BUILD = [
+    {"phase": "waiting", "message": "Waiting\n"},
+    {"phase": "building", "message": "Step 1\n"},
+    {"phase": "ready", "message": "server running\n"},
+]
+
+
+@pytest.fixture(scope="module")
+def pages() -> Iterator[str]:
+    """The built pages, as `make serve` shows them; the address of their origin."""
+    if not (SITE / "index.html").is_file():
+        pytest.fail("there is no built book: run `make book` first")
+    with serve.Server((kernels.HOST, 0), partial(serve.Quiet, directory=SITE)) as run:
+        Thread(target=run.serve_forever, daemon=True).start()
+        yield f"http://{kernels.HOST}:{run.server_port}"
+        run.shutdown()
+
+
+@pytest.fixture(scope="module")
+def jupyter(pages: str) -> Iterator[str]:
+    with kernels.kernels(pages) as live:
+        assert live, "the Jupyter server did not start"
+        yield live
+
+
+def running(jupyter: str) -> list[str]:
+    """The ids of the kernels that a server runs."""
+    port, token = jupyter.split("/")
+    address = f"http://{kernels.HOST}:{port}/api/kernels"
+    with urlopen(Request(address, headers={"Authorization": f"token {token}"})) as answer:
+        return [kernel["id"] for kernel in json.load(answer)]
+
+
+def count(jupyter: str, wanted: int) -> bool:
+    """Wait until a server runs so many kernels."""
+    for _ in range(40):
+        if len(running(jupyter)) == wanted:
+            return True
+        time.sleep(0.25)
+    return False
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    page = context.new_page()
+    page.asked = []
+    page.heard = []
+    page.on("request", lambda request: page.asked.append(request.url))
+    page.on("console", lambda message: page.heard.append(message.text))
+    page.on("pageerror", lambda error: page.heard.append(str(error)))
+    yield page
+    context.close()
+
+
+def make_live(page: Page) -> None:
+    page.get_by_role("button", name="Run", exact=True).first.click()
+    page.get_by_role("button", name="Run the cells on this page").click()
+
+
+def write(page: Page, number: int, code: str) -> None:
+    """Put code in place of what a cell holds, as a person with a keyboard does."""
+    box = page.get_by_role("textbox", name=f"Code of cell {number}", exact=True)
+    box.click()
+    page.keyboard.press("Control+A")
+    page.keyboard.insert_text(code)
+
+
+def test_cells_run_are_edited_and_run_again_and_a_dead_kernel_is_told(
+    page: Page, pages: str, jupyter: str
+) -> None:
+    page.goto(f"{pages}/{PAGE}#live={jupyter}")
+    assert page.evaluate("location.hash") == ""  # the token is not left in the address
+    assert [url for url in page.asked if "kernel.js" in url or jupyter.split("/")[0] in url] == []
+    said = page.locator(".live [role=status]")
+    make_live(page)
+    expect(said).to_contain_text("Ready", **PATIENT)
+    assert count(jupyter, 1)
+    first = page.locator("main .cell").first
+    before = first.locator(".cell_output").inner_text()
+
+    first.get_by_role("button", name="Run cell 1").click()
+    expect(said).to_contain_text("cell 1 has run", **PATIENT)
+    player = first.locator(".attn-player")
+    expect(player).to_have_count(1)
+    expect(player.locator(".attn-host")).to_have_count(1)
+    assert first.locator(".cell_output").inner_text() == before  # the page told the truth
+
+    write(
+        page,
+        1,
+        "from attnlib import trace\nimport torch\ndef twice(y):\n    z = y + y\n    return z",
+    )
+    page.keyboard.press("End")
+    page.keyboard.press("Enter")  # the line after `return z` begins where that one did
+    page.keyboard.insert_text("never")
+    assert page.locator("main .cell pre").first.inner_text().endswith("    return z\n    never")
+    write(
+        page, 1, "import torch\nfrom attnlib import trace\ntrace(lambda y: y + y, torch.ones(2, 7))"
+    )
+    page.keyboard.press("Shift+Enter")
+    expect(player).to_have_attribute("data-title", re.compile("lambda"), **PATIENT)
+    expect(said).to_contain_text("cell 1 has run", **PATIENT)
+    caption = player.locator(".caption")
+    told = caption.text_content()
+    player.get_by_role("button", name=re.compile("^Next")).first.click()
+    expect(caption).not_to_have_text(told)
+
+    write(page, 1, "print('one')\nimport sys\nprint('two', file=sys.stderr)\n1 / 0")
+    page.keyboard.press("Shift+Enter")
+    expect(said).to_contain_text("cell 1 ended in an error", **PATIENT)
+    expect(first.locator(".stdout")).to_have_text("one\n")
+    expect(first.locator(".stderr")).to_have_text("two\n")
+    expect(first.locator(".traceback")).to_contain_text("ZeroDivisionError: division by zero")
+
+    write(page, 1, "import os\nos._exit(1)")
+    page.keyboard.press("Shift+Enter")
+    expect(said).to_contain_text("The kernel died", **PATIENT)
+
+    write(page, 1, "while True: pass")
+    page.keyboard.press("Shift+Enter")
+    expect(said).to_contain_text("Running cell 1", **PATIENT)
+    page.get_by_role("button", name="Interrupt").click()
+    expect(first.locator(".traceback")).to_contain_text("KeyboardInterrupt", **PATIENT)
+    assert count(jupyter, 1)
+    page.goto(f"{pages}/book/notation.html")
+    assert count(jupyter, 0)
+    assert page.heard == []
+
+
+def test_another_origin_and_another_token_are_refused(page: Page, pages: str, jupyter: str) -> None:
+    port, _ = jupyter.split("/")
+    page.goto(f"{pages}/{PAGE}#live={port}/wrong")
+    make_live(page)
+    said = page.locator(".live [role=status]")
+    expect(said).to_contain_text("answers this page", **PATIENT)
+    assert count(jupyter, 0)
+    elsewhere = pages.replace("127.0.0.1", "localhost")
+    page.goto(f"{elsewhere}/{PAGE}#live={jupyter}")
+    make_live(page)
+    expect(said).to_contain_text("answers this page", **PATIENT)
+
+
+def test_without_a_server_there_is_no_button_and_a_gone_one_is_told(page: Page, pages: str) -> None:
+    page.goto(f"{pages}/{PAGE}")
+    page.get_by_role("button", name="Run", exact=True).first.click()
+    if page.locator("#live").get_attribute("data-binder") is None:
+        expect(page.locator("#live")).to_be_hidden()
+    page.goto(f"{pages}/{PAGE}#live={kernels.free_port()}/gone")
+    page.reload()
+    make_live(page)
+    expect(page.locator(".live [role=status]")).to_contain_text("answers this page")
+
+
+def test_binder_is_asked_and_what_it_gives_is_used(page: Page, pages: str, jupyter: str) -> None:
+    """Binder's words come from its documentation; the server that it gives is a real one."""
+    port, token = jupyter.split("/")
+    BUILD[-1] |= {"url": f"http://{kernels.HOST}:{port}/", "token": token}
+    stream = "".join(f"data: {json.dumps(event)}\n\n" for event in BUILD)
+    asked: list[str] = []
+
+    def binder(route: Route) -> None:
+        asked.append(route.request.url)
+        headers = {"Content-Type": "text/event-stream", "Access-Control-Allow-Origin": "*"}
+        route.fulfill(status=200, headers=headers, body=stream)
+
+    page.context.route("https://mybinder.org/**", binder)
+    written = (SITE / PAGE).read_text(encoding="utf-8")
+    there = re.sub(r' data-binder="[^"]*"', "", written).replace(
+        'id="live"', 'id="live" data-binder="gh/owner/name/main"'
+    )
+    copy = (SITE / PAGE).with_name("planted-binder.html")
+    try:
+        copy.write_text(there, encoding="utf-8")
+        page.goto(f"{pages}/book/{copy.name}")
+    finally:
+        copy.unlink()
+    assert asked == []
+    make_live(page)
+    expect(page.locator(".live [role=status]")).to_contain_text("Ready", **PATIENT)
+    assert asked == ["https://mybinder.org/build/gh/owner/name/main"]
+    page.get_by_role("button", name="Run cell 1", exact=True).click()
+    expect(page.locator(".live [role=status]")).to_contain_text("cell 1 has run", **PATIENT)
