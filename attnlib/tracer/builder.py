@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import functools
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import nn
@@ -21,7 +22,7 @@ from .recorder import Recorder
 from .rows import Step, TensorInfo
 from .rules import RULES, Unknown
 from .source import Site, shown_file, site_of
-from .stages import FUSED_NOTE, Stages
+from .stages import FUSED_NOTE, Stages, number
 from .tensors import Tensors
 
 
@@ -54,19 +55,27 @@ class Builder:
         calls = [event for event in events if isinstance(event, Call)]
         after = {id(call): later for call, later in pairwise(calls)}
         stages = Stages(self.tensors, self._file, self._module, calls)
-        for event in events:
-            try:
-                if isinstance(event, ShapeRead):
-                    self._read(event)
-                else:
-                    stages.place(self._tell(event, after.get(id(event))), event, self.steps)
-            except Exception:  # a run that went well must not fail in the telling
-                if self.recorder.strict:
-                    raise
-                self.recorder.dropped += 1
-        _finish(self.steps)
+        # What a shape is unpacked into names its axes from the start, wherever it is unpacked.
+        for read in events:
+            if isinstance(read, ShapeRead):
+                self._attempt(self._read, read)
+        for call in calls:
+            step = self._attempt(self._tell, call, after.get(id(call)))
+            if step is not None:
+                self._attempt(stages.place, step, call, self.steps)
+        number(self.steps)
         self.tensors.write_dims()
         return self.steps
+
+    def _attempt(self, what: Callable, *arguments: Any) -> Any:
+        """Do a part of the telling: a run that went well must not fail in it."""
+        try:
+            return what(*arguments)
+        except Exception:
+            if self.recorder.strict:
+                raise
+            self.recorder.dropped += 1
+            return None
 
     def input(self, name: str, state: State, site: Site | None) -> None:
         """Begin with a tensor that was passed in."""
@@ -233,12 +242,3 @@ def _unnamed(op: Operation, call: Call, site: Site, place: int) -> str:
 
 def _is_name(text: str) -> bool:
     return text.endswith(" transposed")
-
-
-def _finish(steps: list[Step]) -> None:
-    """Number the rows; a fused stage that is nothing but the kernel needs no child."""
-    for index, step in enumerate(steps, 1):
-        step.index = index
-        if step.note == FUSED_NOTE and [child.op for child in step.steps] == [step.op]:
-            step.params, step.steps = step.steps[0].params, []
-        _finish(step.steps)

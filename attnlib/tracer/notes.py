@@ -61,7 +61,7 @@ class Call:
 
     __slots__ = (
         "args", "chain", "direct", "error", "hidden", "inputs", "kind", "kwargs", "module", "name",
-        "number", "op", "out", "stages",
+        "number", "op", "out", "spaces", "stages",
     )  # fmt: skip
     args: tuple
     chain: Chain
@@ -76,6 +76,7 @@ class Call:
     number: int  # of the library call it is a part of
     op: str  # the teaching name
     out: Any  # a state, or a tuple of them
+    spaces: tuple[dict[str, int], dict[str, Any]]  # the function's own whole numbers, its globals
     stages: tuple[StageCall, ...]
 
 

@@ -8,11 +8,11 @@ from typing import Any
 from . import operations
 from .findings import READS, SUMS, Findings
 from .labels import Dim, Label
-from .naming import name_size, plain_name
 from .notes import Call, State, is_state
 from .rows import Step
-from .source import Site, operands
+from .source import Site
 from .tensors import Tensors
+from .written import Written
 
 
 class Operation:
@@ -24,6 +24,7 @@ class Operation:
         self.name, self.module = call.op, call.module
         self.torch_name = call.name
         self.symbols = tensors.symbols
+        self.written = Written(call, site, self.symbols)
         bound = operations.Bound(call.op, call.args, call.kwargs, is_state)
         self.bound = bound
         self.inputs: list[State] = bound.inputs
@@ -76,37 +77,10 @@ class Operation:
         """Return the label of a size: a tagged int's, or that of the name it is written as."""
         if isinstance(number, Dim) and number.label.owner is self.symbols.owner:
             return self.symbols.settle(number.label)
-        written = self._written(argument, place) if self._call.direct else None
+        written = self.written.part(argument, place) if self._call.direct else None
         if stop and isinstance(written, ast.Slice):
             written = written.upper
-        name = plain_name(written)
-        if name is not None and number > 0:
-            return name_size(self.symbols, name, int(number), self._site)
-        return self.literal(int(number))
-
-    def _written(self, argument: str, place: int) -> ast.expr | None:
-        """Find the expression that an argument's element is written as."""
-        words: list[str] = operations.SIGNATURES.get(self.name, [])
-        given = operands(self._site)
-        many = f"*{argument}" in words
-        position = words.index(f"*{argument}" if many else argument) if words else 0
-        node = self._site.node
-        if isinstance(node, ast.Call):
-            if any(isinstance(item, ast.Starred) for item in node.args):
-                return None
-            wanted = sum(not word.startswith("*") for word in words[:position])
-            position = wanted - self._receiver()
-        found = given.get(argument, given.get(str(position)))
-        if isinstance(found, ast.Tuple | ast.List) and place < len(found.elts):
-            return found.elts[place]
-        if many and str(position + place) in given:
-            return given[str(position + place)]
-        return found if place == 0 or not many else None
-
-    def _receiver(self) -> int:
-        """Return 1 for ``x.view(...)``, whose first argument stands before the dot."""
-        node = self._site.node
-        return int(len(self._call.args) > len(node.args))
+        return self.written.size(written, int(number))
 
     # -- when it failed ---------------------------------------------------------------------
 
@@ -128,7 +102,7 @@ class Operation:
         node = self._site.node
         if not self._call.direct or not isinstance(node, ast.Call):
             return []
-        given: list[ast.expr] = node.args[1 - self._receiver() :]
+        given: list[ast.expr] = node.args[1 - self.written.receiver() :]
         if len(given) == 1 and isinstance(given[0], ast.Tuple | ast.List):
             given = given[0].elts
         return (
@@ -173,9 +147,9 @@ class Operation:
     def _operand(self, node: ast.AST, which: int) -> str | None:
         argument, place = self.bound.places[which]
         function = node.func if isinstance(node, ast.Call) else None
-        if isinstance(function, ast.Attribute) and which == 0 and self._receiver():
+        if isinstance(function, ast.Attribute) and which == 0 and self.written.receiver():
             return ast.unparse(function.value)
-        written = self._written(argument, place)
+        written = self.written.part(argument, place)
         return ast.unparse(written) if written is not None else None
 
 

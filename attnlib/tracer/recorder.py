@@ -8,6 +8,7 @@ computes: where a note cannot be taken, the operation still runs and is counted 
 from __future__ import annotations
 
 import sys
+import types
 from typing import Any
 
 import torch
@@ -29,6 +30,9 @@ _QUIET = {
 OPENED = {"multi_head_attention_forward", "_in_projection_packed", "_in_projection", "normalize"}
 _SKIP, _SHAPE, _SIZE = "skip", "shape", "size"
 _COPIED = {"contiguous", "clone", "reshape", "to", "flatten", "expand", "repeat", "cat", "stack"}
+
+
+_SIZED = {"view", "reshape", "expand", "unflatten", "repeat"}  # by sizes that may be h * d
 
 
 class Recorder(TorchFunctionMode):
@@ -98,6 +102,7 @@ class Recorder(TorchFunctionMode):
             call.inputs = []
             call.args = self.states.freeze(args, call.inputs)
             call.kwargs = self.states.freeze(kwargs, call.inputs) if kwargs else kwargs
+            call.spaces = _numbers(frame) if call.op in _SIZED and call.direct else ({}, {})
         except Exception:
             if self.strict:
                 raise
@@ -157,6 +162,12 @@ def _plan(func) -> str:
     if name == "size":
         return _SIZE
     return _SKIP if name in _QUIET or name == "__set__" else name
+
+
+def _numbers(frame: types.FrameType) -> tuple[dict[str, int], dict[str, Any]]:
+    """Keep the whole numbers that a function works with, to read sizes such as ``h * d``."""
+    local = {name: value for name, value in frame.f_locals.items() if type(value) is int}
+    return local, frame.f_globals
 
 
 def _tensors(out: Any) -> list[Tensor]:

@@ -16,6 +16,7 @@ from ..errors import ShapeError
 from .adoption import Adopted
 from .assembly import assemble
 from .builder import Builder
+from .eager import eagerly
 from .frames import LIBRARY, kind_of
 from .ghosts import unstarted
 from .given import Given, annotated, parse
@@ -145,13 +146,6 @@ def _inside(deep: bool) -> contextlib.AbstractContextManager:
     from .opened import opened  # only where it is asked for
 
     return opened()
-
-
-def eagerly() -> contextlib.AbstractContextManager:
-    """Run compiled code as it is written; where none is, spare the import of the compiler."""
-    if "torch._dynamo" not in sys.modules:
-        return contextlib.nullcontext()
-    return torch.compiler.set_stance("force_eager")
 
 
 def _function(fn: Callable) -> Callable:

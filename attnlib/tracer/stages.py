@@ -89,3 +89,12 @@ def _kind(stage: StageCall, state: State) -> str:
     if any(value.storage is not None and value.storage == state.storage for value in given):
         return "view"
     return "copy" if stage.name == "merge_heads" else "new"
+
+
+def number(steps: list[Step]) -> None:
+    """Number the rows; a fused stage that is nothing but the kernel needs no child."""
+    for index, step in enumerate(steps, 1):
+        step.index = index
+        if step.note == FUSED_NOTE and [child.op for child in step.steps] == [step.op]:
+            step.params, step.steps = step.steps[0].params, []
+        number(step.steps)

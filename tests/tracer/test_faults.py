@@ -3,17 +3,23 @@
 import copy
 import gc
 import io
+import os
 import pickle
+import subprocess
+import sys
 import threading
 import weakref
+from pathlib import Path
 
 import pytest
 import torch
 from torch import nn
 from torch.overrides import _get_current_function_mode_stack
 
+import attnlib
 from attnlib import SingleHeadAttention, Trace, trace
-from attnlib.tracer import tracing
+from attnlib.tracer import page, tracing
+from attnlib.tracer.page import html
 from attnlib.tracer.symbols import Dim
 
 
@@ -139,14 +145,20 @@ def test_memory_is_not_kept_while_the_code_runs():
 
 def test_a_long_loop_is_bounded_and_says_so():
     def loop(x):
-        for _ in range(3000):
+        for _ in range(100_000):
             x = x + 1
         return x
 
     result = trace(loop, torch.zeros(2), max_steps=100)
-    assert len(result.steps) == 101 and result.dropped == 2900
-    assert "2900 more operations" in str(result)
-    assert result.output.tolist() == [3000.0, 3000.0]
+    assert len(result.steps) == 101 and result.dropped == 99_900
+    assert "99900 more operations" in str(result)
+    assert result.output.tolist() == [100_000.0, 100_000.0]
+
+
+def test_a_million_cells_are_not_written_down():
+    result = trace(lambda x: x @ x.mT, torch.zeros(1000, 1000), dims="S H")
+    assert [info.values for step in result.steps for info in step.outputs] == [None] * 3
+    assert len(str(result.to_dict())) < 5_000
 
 
 def test_an_error_past_the_limit_is_still_explained():
@@ -209,6 +221,28 @@ def test_compiled_code_is_traced_eagerly():
     assert [step.op for step in result.steps] == ["input", "mul", "add"]
 
 
+@pytest.mark.timeout(300)  # the compiler is large
+def test_the_first_to_compile_may_be_the_traced_code(tmp_path):
+    """In a process of its own: here the compiler has been loaded long ago."""
+    script = tmp_path / "first.py"
+    script.write_text(
+        "import sys, torch\n"
+        "from attnlib import trace\n"
+        "def run(x):\n"
+        "    return torch.compile(lambda y: y * 2)(x) + 1\n"
+        "before = torch.compile\n"
+        "assert 'torch._dynamo' not in sys.modules\n"
+        "print(*(step.op for step in trace(run, torch.ones(2)).steps))\n"
+        "assert 'torch._dynamo' in sys.modules and torch.compile is before\n"
+    )
+    home = str(Path(attnlib.__file__).parent.parent)
+    told = subprocess.run(
+        [sys.executable, "-W", "error::UserWarning", script], capture_output=True, text=True, check=False,
+        env={**os.environ, "PYTHONPATH": home},
+    )  # fmt: skip
+    assert told.stdout == "input mul add\n", told.stderr
+
+
 EVIL = 'a<!--<script>alert(1)</script>|`x`\n\x1b[31m"\u202e'
 
 
@@ -222,12 +256,25 @@ def test_hostile_names_are_only_text():
     row = result.to_markdown().splitlines()[3]
     assert "<" not in row and "\\|" in row and "\\`" in row and "\x1b" not in row
     assert row.count("|") - row.count("\\|") == 8 + 1
+    shown = html(result)
+    assert "<script" not in shown and "\x1b" not in shown and "&lt;script&gt;" in shown
+    assert Trace.from_dict(result.to_dict()) == result
+
+
+def test_hostile_literals_in_the_code_are_only_text():
+    def fill(x):
+        kept = {}
+        kept["<!--<script>|`\x1b[31m"] = x + 1
+        return kept["<!--<script>|`\x1b[31m"] * 2
+
+    result = trace(fill, torch.ones(2), dims="S")
+    assert "<!--<script>|`" in result.steps[1].variable
+    assert "<" not in result.to_markdown() and "<script" not in html(result)
+    assert "\x1b" not in str(result) + result.to_markdown() + html(result)
     assert Trace.from_dict(result.to_dict()) == result
 
 
 def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
-    import attnlib.tracer.page as page
-
     result = trace(SingleHeadAttention(6, 3), torch.randn(1, 4, 6))
     target = tmp_path / "head.html"
     page.save_html(result, target)
@@ -244,12 +291,10 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
 
 
 def test_the_notebook_form_falls_back_to_the_table(monkeypatch):
-    import sys
-
     result = trace(SingleHeadAttention(6, 3), torch.randn(1, 4, 6))
     monkeypatch.setitem(sys.modules, "attnlib.widgets", None)
-    page = result._repr_html_()
-    assert page.startswith("<table>") and page.count("<tr>") == 12 and "<script" not in page
+    shown = result._repr_html_()
+    assert shown.startswith("<table>") and shown.count("<tr>") == 12 and "<script" not in shown
 
 
 def test_the_table_fits_narrow_terminals(monkeypatch):

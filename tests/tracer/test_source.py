@@ -6,6 +6,7 @@ from pathlib import Path
 
 import executing
 import torch
+from einops import rearrange
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
@@ -174,3 +175,15 @@ def test_a_signature_of_several_lines_is_told_in_one():
 
     first = trace(head, torch.zeros(2, 3), torch.zeros(3, 4)).steps[0]
     assert first.code == "def head(x, w_q, mask):"
+
+
+def test_einops_comes_back_to_the_line_that_calls_it():
+    def split(x):
+        heads = rearrange(x, "b n (h d) -> b h n d", h=2)
+        return heads
+
+    result = trace(split, torch.randn(2, 5, 6), dims="batch S n_embd")
+    assert [step.code for step in result.steps[1:]] == [
+        'heads = rearrange(x, "b n (h d) -> b h n d", h=2)'
+    ] * 2
+    assert result.steps[-1].variable == "heads" and result.steps[-1].output.shape == (2, 2, 5, 3)

@@ -177,3 +177,25 @@ def test_every_pair_of_axes_transposed_is_followed():
         wanted = list("abcd")
         wanted[i], wanted[j] = wanted[j], wanted[i]
         assert dims == tuple(wanted)
+
+
+def test_products_of_plain_numbers_go_by_their_names():
+    def fold(x):
+        B, h, d = 2, 3, 4
+        y = x.view(B * h, -1, d)
+        return y.view(B, h, -1, d).transpose(1, 2).reshape(B, -1, h * d)
+
+    result = trace(fold, torch.randn(2, 3, 5, 4))
+    by_name = {step.variable: step.output.dims for step in result.steps}
+    assert by_name["y"] == ("B*h", "5", "d") and by_name["output"] == ("B", "5", "h*d")
+    assert result.warnings == []
+
+
+def test_names_that_come_late_name_from_the_start():
+    def add(x):
+        y = x + x.mT
+        B, T, C = x.shape
+        return y
+
+    (warning,) = trace(add, torch.randn(2, 4, 4)).warnings
+    assert set(warning.dims) == {"T", "C"} and warning.code == "x + x.mT"

@@ -133,7 +133,10 @@ def _one(op, label: Label, asked: Label | None) -> Label:
         return label
     if not asked.root().names and Counter(pieces(asked)) == Counter(pieces(label)):
         return label  # B * T is T * B for Python; memory knows which
+    bare, product = not any(piece.names for piece in pieces(label)), tuple(pieces(asked))
     op.read(label, asked)
+    if bare and len(product) > 1:  # B * T: it is so called, although nothing says what lies how
+        label.root().factors, label.root().laid = product, False
     return asked if asked.root().names else label
 
 
