@@ -18,6 +18,7 @@ from .running import Homes, Outcome, Runner, TimeUp, can_time, restored, untouch
 from .verdict import Counterexample, Verdict, alike, differences
 
 KINDS = ((DISTINCT, 0), (DISTINCT, 1), (DISTINCT, 2), (ALONE, 0), (COLLIDING, 0), (COLLIDING, 1))
+LATE = "the backward pass was not checked: time was up, perhaps because the machine is busy"
 READABLE = 60  # a case of so few short numbers is preferred to one that is a little smaller
 LOWEST_ALLOWED = 9.9e3  # a fill of -1e4 lies below a score of minus this
 
@@ -172,6 +173,9 @@ def _backward(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]
     }
     outcome = runner.call(given, keep_graph=True)
     value = outcome.tensor
+    if isinstance(outcome.error, TimeUp):
+        notes.append(LATE)
+        return None
     if value is None:
         return _show("raises", exercise, runner, Trial(trial.case, outcome), _told(outcome.error))
     if not value.requires_grad:
@@ -181,7 +185,10 @@ def _backward(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]
         shaped = torch.linspace(0.5, 1.5, value.numel()).reshape(value.shape).to(value.dtype)
         finite = value[value.isfinite()]
         runner.run(lambda: (finite * shaped[value.isfinite()]).sum().backward())
-    except (RuntimeError, TimeUp) as error:
+    except TimeUp:
+        notes.append(LATE)
+        return None
+    except RuntimeError as error:
         said = f"The backward pass does: {_told(error)}"
         return _show("raises", exercise, runner, Trial(trial.case, Outcome(error=error)), said)
     grads = [t.grad for t in leaves.values() if isinstance(t, Tensor) and t.grad is not None]

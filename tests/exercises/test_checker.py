@@ -117,6 +117,22 @@ def test_an_endless_loop_comes_back_and_other_timers_stay(monkeypatch: pytest.Mo
     assert (left == 0) == (after == 0) and after <= left
 
 
+def test_a_right_answer_whose_time_is_up_after_the_values_passes_with_a_note(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a busy machine the allowance may end in the backward pass: that is no mistake."""
+    monkeypatch.setattr(running, "SECONDS", 1.0)
+
+    def slow_from_the_backward_on(q, k):
+        while q.requires_grad:
+            pass
+        return q @ k.mT
+
+    verdict = check("scores", slow_from_the_backward_on)
+    assert verdict.passed
+    assert any("time was up" in note for note in verdict.notes)
+
+
 def test_an_import_is_not_cut_in_half(
     monkeypatch: pytest.MonkeyPatch, tmp_path: pathlib.Path
 ) -> None:
@@ -129,8 +145,15 @@ def test_an_import_is_not_cut_in_half(
     assert sys.modules.pop("slow_to_import").whole
 
 
-def test_the_allowance_is_under_five_seconds() -> None:
-    assert running.SECONDS < 5
+def test_an_endless_loop_is_back_within_five_seconds() -> None:
+    """The allowance as readers have it; what is left of the five seconds is for a busy machine."""
+    assert running.SECONDS <= 4.4
+    began, used = time.perf_counter(), time.process_time()
+    verdict = check("weights", function("weights", "while True:\n    pass"))
+    took, busy = time.perf_counter() - began, time.process_time() - used
+    assert verdict.diagnosis == "too-slow"
+    # Other programs may hold this one up; what it used of a core itself is ours to answer for.
+    assert min(took, busy) < 5
 
 
 def test_outside_the_main_thread_it_says_that_no_timer_is_possible() -> None:
@@ -236,6 +259,7 @@ def test_a_stub_is_cut_from_the_solution(exercise: Exercise) -> None:
 
 
 def test_a_check_of_code_that_returns_is_quick() -> None:
+    """Nothing fits here, so that every search is made; measured in this process's own time."""
     body = (
         "B, S, E = x.shape\nq, k, v = ((x @ w.T).view(B, n_heads, S, -1) for w in (wq, wk, wv))\n"
         "return (q @ k.mT).sigmoid().matmul(v).reshape(B, S, E) @ wo.T"
