@@ -48,7 +48,8 @@ def constructors(cls: type) -> list[tuple[Constructor, bool]]:
     found = []
     for base in cls.__mro__:
         code = getattr(base.__dict__.get("__init__"), "__code__", None)
-        if base is nn.Module or code is None or kind_of(code.co_filename) is LIBRARY:
+        library = code is not None and kind_of(code.co_filename) is LIBRARY
+        if code is None or base is nn.Module or (library and base is not nn.MultiheadAttention):
             continue
         key = (code.co_filename, code)
         if key not in _READ:
@@ -120,7 +121,7 @@ def _layer(result: Constructor, path: str, value: ast.expr) -> None:
     def argument(place: int, name: str) -> ast.expr | None:
         return given[place] if place < len(given) else words.get(name)
 
-    if kind == "Linear":
+    if kind in {"Linear", "NonDynamicallyQuantizableLinear"}:
         taken, made = argument(0, "in_features"), argument(1, "out_features")
         if taken is not None and made is not None:
             result.layers[f"{path}.weight"] = (made, taken)

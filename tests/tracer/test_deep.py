@@ -38,6 +38,7 @@ def test_the_library_layer_shows_what_it_does(training):
     assert len(ops) == 29 and ops.count("matmul") == 2 and "softmax" in ops
     (softmax,) = (step for step in deep.steps if step.op == "softmax")
     assert softmax.output.dims == ("batch*num_heads", "S", "S")
+    assert deep.steps[-1].output.dims == ("batch", "S", "n_embd")
     assert torch.allclose(deep.output, layer(x, x, x)[0], atol=1e-6)
     assert deep.check(batch=3, S=9) and not deep.warnings
     assert type(layer.num_heads) is int

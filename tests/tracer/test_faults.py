@@ -237,8 +237,8 @@ def test_the_first_to_compile_may_be_the_traced_code(tmp_path):
     )
     home = str(Path(attnlib.__file__).parent.parent)
     told = subprocess.run(
-        [sys.executable, "-W", "error::UserWarning", script], capture_output=True, text=True, check=False,
-        env={**os.environ, "PYTHONPATH": home},
+        [sys.executable, "-W", "error::UserWarning", script], capture_output=True, text=True,
+        check=False, env={**os.environ, "PYTHONPATH": home},
     )  # fmt: skip
     assert told.stdout == "input mul add\n", told.stderr
 
