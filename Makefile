@@ -16,7 +16,7 @@ unexport JUPYTER_PATH
 # Packages are compiled when they are first imported; without a place to keep that, at every import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help environment native book serve lab notebooks test bench measured clean
+.PHONY: help environment native book serve lab notebooks test zip print bench measured clean
 
 help:
 	@echo 'make book       set up, run every notebook, build the pages'
@@ -25,6 +25,8 @@ help:
 	@echo 'make test       everything that must hold; PART="unit style" runs some parts only'
 	@echo 'make native     compile the head in C and C++, where there is a compiler'
 	@echo 'make links      ask every address that the pages link to'
+	@echo 'make zip        pack the pages into one file for people without a network'
+	@echo 'make print      print every page, and the whole book, as PDF'
 	@echo 'make bench      measurements, side by side'
 	@echo 'make measured   time and memory, stored for the page that shows them'
 	@echo 'make notebooks  run the notebooks and write their outputs into the files'
@@ -59,6 +61,13 @@ test: environment
 
 links: environment
 	@$(python) tools/book.py --links
+
+# One file for people without a network, and the book on paper; of the pages that are built.
+zip: book
+	@$(python) tools/offline.py
+
+print: book
+	@$(python) tools/printing.py
 
 bench: environment
 	@$(python) -m pip install --quiet --no-deps --upgrade --target _build/peers \

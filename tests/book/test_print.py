@@ -1,0 +1,60 @@
+"""The book on paper: what is folded on a page is open, what is for a screen is away."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from bs4 import BeautifulSoup
+from pypdf import PdfReader
+
+import printing
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+NAMES = ["index", "03-scaling"]
+
+
+@pytest.fixture(scope="module")
+def files(browser, server, tmp_path_factory):
+    return printing.printed(browser, NAMES, server, tmp_path_factory.mktemp("printed"))
+
+
+@pytest.fixture(scope="module")
+def whole(files, server, tmp_path_factory):
+    target = tmp_path_factory.mktemp("whole") / "book.pdf"
+    printing.joined(files, server).write(target)
+    return target
+
+
+def text_of(file) -> str:
+    text = " ".join(sheet.extract_text() for sheet in PdfReader(file).pages)
+    return re.sub(r"\s", "", text)
+
+
+def test_all_text_is_on_paper_and_no_button(site, files):
+    soup = BeautifulSoup((site / "book" / "03-scaling.html").read_text(), "lxml")
+    text = text_of(files[1])
+    folded = [part.get_text() for part in soup.select("main details p")]
+    captions = [part.get_text() for part in soup.select("table.attn-fallback caption")]
+    assert len(folded) > 5 and len(captions) > 0
+    lost = [words for words in folded + captions if re.sub(r"\s", "", words)[:40] not in text]
+    assert lost == []
+    for button in ("Theme:auto", "Skiptothetext", "Press/tosearch", "Copy", "Contents"):
+        assert button not in text
+
+
+def test_whole_book_links_inside_itself(whole, files):
+    reader = PdfReader(whole)
+    chapter = len(PdfReader(files[0]).pages)  # the sheet that it starts on
+    titles = [item.title for item in reader.outline if not isinstance(item, list)]
+    assert [title[:4] for title in titles] == ["Atte", "3 · "]
+    aims = set()
+    for sheet in reader.pages:
+        for link in sheet.get("/Annots", []):
+            link = link.get_object()
+            address = str(link.get("/A", {}).get("/URI", ""))
+            assert "127.0.0.1" not in address and not address.startswith("file:")
+            if "/Dest" in link:
+                aims.add(reader.get_page_number(link["/Dest"][0].get_object()))
+    assert chapter in aims, "no link of the first page leads to the chapter"
+    assert b"127.0.0.1" not in whole.read_bytes()
