@@ -312,6 +312,156 @@ LABS = [
         "(name in words ? read(words[name]) ?? words[name] : undefined) ?? start",
         "test_labs.py::test_links_set_what_is_legal_and_leave_the_rest",
     ),
+    in_lab(
+        "lab: scores multiplied by the temperature",
+        "labs/softmax.js",
+        "f32((score + add) / T)",
+        "f32((score + add) * T)",
+        "test_softmax.py::test_weights_and_mix_are_torchs",
+    ),
+    in_lab(
+        "lab: a token does not see itself",
+        "labs/head.js",
+        "mask === 'causal' && j > i",
+        "mask === 'causal' && j >= i && j > 0",
+        "test_head.py::test_every_step_is_torchs",
+    ),
+    in_lab(
+        "lab: heads dealt out like cards",
+        "labs/heads.js",
+        "s * n_embd + h * size + d",
+        "s * n_embd + d * heads + h",
+        "test_heads.py::test_every_place_and_stride_is_torchs",
+    ),
+    in_lab(
+        "lab: a band too wide by one",
+        "labs/wild.js",
+        "i - j < n",
+        "i - j <= n",
+        "test_wild.py::test_a_pattern_is_what_its_line_of_code_gives",
+    ),
 ]
 
-FAULTS = [*STAGES, *WEIGHTS, *NATIVE, *HOUSE, SHAPES, *BOOK, *LABS]
+
+def in_player(name: str, file: str, old: str, new: str, test: str) -> Fault:
+    """A player that shows something else than what ran."""
+    path = f"tests/widgets/{test}"
+    words = (f"FAILED {path.split('::')[0]}::",)
+    return Fault(name, f"attnlib/widgets/{file}", old, new, (path,), words)
+
+
+PLAYER = [
+    in_player(
+        "player: a growing sum that forgets",
+        "cross.js",
+        "sum += x * y;",
+        "sum = x * y;",
+        "test_scenes.py::test_the_growing_sum_is_pytorchs",
+    ),
+    in_player(
+        "player: the open cells are hatched",
+        "scene.js",
+        "value === -Infinity || value === false",
+        "value === true",
+        "test_scenes.py::test_exactly_the_future_is_hatched",
+    ),
+    in_player(
+        "player: what stands right is dashed",
+        "warned.js",
+        "origin(index) !== address(",
+        "origin(index) === address(",
+        "test_scenes.py::test_exactly_the_numbers_in_the_wrong_place_are_dashed",
+    ),
+    in_player(
+        "player: layers that differ are folded",
+        "rows.js",
+        "alike(count) === alike(0)",
+        "true",
+        "test_long.py::test_layers_that_differ_are_not_folded",
+    ),
+    in_player(
+        "live: other inputs at every run",
+        "live.py",
+        "torch.manual_seed(SEED)",
+        "torch.seed()",
+        "test_live.py::test_the_same_sizes_give_the_same_numbers_and_leave_the_readers_alone",
+    ),
+]
+
+ANSWERS = "tests/exercises/test_answers.py"
+EXERCISES = [
+    Fault(
+        "check: mixing is looked for in one direction of the batch",
+        "attnlib/exercises/evidence.py",
+        "for changed in (batch - 1, 0))",
+        "for changed in (batch - 1,))",
+        (ANSWERS, "-k", "wrong_answer and batch-mixed"),
+        ("FAILED tests/exercises/test_answers.py", "value-mismatch"),
+    ),
+    Fault(
+        "check: one number may hide too little where it is not in the list",
+        "attnlib/exercises/evidence.py",
+        "if all(part < 0.01 for part in rest):",
+        "if False:",
+        (ANSWERS, "-k", "wrong_answer and mask-fill-not-low-enough"),
+        ("FAILED tests/exercises/test_answers.py", "value-mismatch"),
+    ),
+    Fault(
+        "check: random code is drawn from the reader's own state",
+        "attnlib/exercises/checker.py",
+        "torch.manual_seed(seed)  # code",
+        "None  # code",
+        (ANSWERS, "-k", "random_code"),
+        ("test_random_code_gets_the_same_verdict_every_time",),
+    ),
+    Fault(
+        "check: sizes may agree by chance",
+        "attnlib/exercises/form.py",
+        "if len(set(sizes.values())) == len(sizes):",
+        "if sizes:",
+        ("tests/exercises/test_checker.py", "-k", "pairwise"),
+        ("test_sizes_are_pairwise_different_and_then_collide",),
+    ),
+    Fault(
+        "verify: what a call leaves behind is taken for a mask",
+        "attnlib/exercises/laws.py",
+        "if vars(part).get(name) is value:",
+        "if name:",
+        ("tests/exercises/test_verifier.py", "-k", "correct_module_of_others and harvard"),
+        ("test_a_correct_module_of_others_passes[harvard]", "plain attribute"),
+    ),
+    Fault(
+        "verify: a third of a fused weight may go without gradient",
+        "attnlib/exercises/laws.py",
+        "lost = lost or _lost_part(parameters, grads)",
+        "lost = lost or []",
+        ("tests/exercises/test_verifier.py", "-k", "keys_detached"),
+        ("keys_detached",),
+    ),
+    Fault(
+        "exercises: a hint that no longer is the notebook's",
+        "attnlib/exercises/scaling.py",
+        "The spread is the root of the variance: divide by it.",
+        "Divide.",
+        ("tests/book/test_exercises.py", "-k", "made_cells and scaling"),
+        ("made cell 4 of 5 is not what tools/exercises.py makes",),
+    ),
+    Fault(
+        "exercises: a symptom's heading is another one",
+        "book/from-symptom-to-page.ipynb",
+        "### Right at some sizes only",
+        "### Right at a few sizes",
+        ("tests/exercises/test_reported.py", "-k", "page_answers and 202"),
+        ("right-at-some-sizes-only",),
+    ),
+    Fault(
+        "exercises: ticks are forgotten",
+        "_build/html/_static/book.js",
+        'store.set("exercises", written());',
+        "",
+        ("tests/book/test_progress.py", "-k", "kept"),
+        ("test_ticks_are_kept_taken_along_and_cleared",),
+    ),
+]
+
+FAULTS = [*STAGES, *WEIGHTS, *NATIVE, *HOUSE, SHAPES, *BOOK, *LABS, *PLAYER, *EXERCISES]
