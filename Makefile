@@ -54,6 +54,7 @@ lab: environment native
 	@$(python) tools/lab.py
 
 notebooks: environment native
+	@$(python) tools/exercises.py write
 	@$(python) tools/notebooks.py run
 
 test: environment
