@@ -45,7 +45,13 @@ def live(fn_or_module: Callable | nn.Module, /, *, dims: Dims | None = None, **s
     run = _Runs(fn_or_module, dims, sliders)
     controls = {n: _control(ipywidgets, n, given) for n, given in sliders.items() if _moves(given)}
     figure, problem = ipywidgets.Output(), ipywidgets.HTML()
-    view = ipywidgets.VBox([ipywidgets.HBox(list(controls.values())), problem, figure])
+    view = ipywidgets.VBox(
+        [
+            ipywidgets.HBox(list(controls.values()), layout={"flex_flow": "row wrap"}),
+            problem,
+            figure,
+        ]
+    )
 
     def show(_: Any = None) -> None:
         values = sliders | {name: control.value for name, control in controls.items()}

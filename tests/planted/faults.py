@@ -464,4 +464,31 @@ EXERCISES = [
     ),
 ]
 
-FAULTS = [*STAGES, *WEIGHTS, *NATIVE, *HOUSE, SHAPES, *BOOK, *LABS, *PLAYER, *EXERCISES]
+LAUNCH = [
+    Fault(
+        "wheel: the moment of building gets in",
+        "tools/package.py",
+        "os.environ | BEGINNING",
+        "BEGINNING | os.environ",
+        ("tests/launch/test_wheel.py", "-k", "two_builds"),
+        ("test_two_builds_are_equal",),
+    ),
+    Fault(
+        "binder: a version of its own",
+        ".binder/requirements.txt",
+        "numpy==",
+        "numpy==0",
+        ("tests/test_binder.py",),
+        ("FAILED tests/test_binder.py::",),
+    ),
+    Fault(
+        "kernels: every page may ask",
+        "tools/kernels.py",
+        '"ServerApp.allow_origin": origin',
+        '"ServerApp.allow_origin": "*"',
+        ("tests/launch/test_serve.py", "-k", "one_origin"),
+        ("test_only_one_origin_with_the_token_is_heard",),
+    ),
+]
+
+FAULTS = [*STAGES, *WEIGHTS, *NATIVE, *HOUSE, SHAPES, *BOOK, *LABS, *PLAYER, *EXERCISES, *LAUNCH]

@@ -15,7 +15,7 @@ from . import played
 MODULES = (
     *("kit", "trace", "scene", "cross", "products", "origins", "open", "memory", "views"),
     *("flow", "masks", "softmax", "maps", "phases", "drawing", "panel", "sizes", "surface"),
-    *("player", "page"),
+    *("rows", "player", "page"),
 )
 ACTIONS = (Path(__file__).parent / "actions.js").read_text(encoding="utf-8")
 

@@ -421,3 +421,89 @@ def test_every_axis_says_its_name_and_size(facts, head):
         for tensor in [*head[0]["steps"][step - 1]["inputs"], head[0]["steps"][step - 1]["output"]]:
             for label, size in zip(tensor["dims"], tensor["shape"], strict=True):
                 assert f"{label}={size}" in said, (step, label)
+
+
+# ---------- what is wrong, what is named, what is left out
+
+
+def warned(trace: dict, step: int) -> dict:
+    row = trace["steps"][step - 1]
+    warning = {"line": row["line"], "code": row["code"], "message": "wrong", "dims": ["a", "b"]}
+    return trace | {"warnings": [warning]}
+
+
+def test_exactly_the_numbers_in_the_wrong_place_are_dashed(facts):
+    trace, t = played.heads()
+    scene = facts(warned(trace, 7), 7, 2)
+    right = t["q"].view(1, 3, 2, 4).transpose(1, 2)
+    places = torch.arange(24).view(1, 3, 8)
+    differ = places.view(1, 2, 3, 4) != places.view(1, 3, 2, 4).transpose(1, 2)
+    dashed = {tuple(c["index"]) for c in cells(scene, "straight") if "wrong" in c["kind"]}
+    assert dashed == {tuple(index) for index in differ.nonzero().tolist()} != set()
+    assert right.shape == t["straight"].shape
+    assert not [c for c in cells(facts(trace, 7, 2)) if "wrong" in c["kind"]], "only with a warning"
+
+
+def test_of_a_wrong_merge_too_and_of_a_wrong_product_all(facts):
+    places = torch.arange(24).view(1, 2, 3, 4)
+    rows = played.Rows("glued")
+    rows.row("heads", "input", places / 10, "batch heads S H", [], "heads", "input")
+    code = "merged = heads.reshape(batch, S, n_embd)"
+    rows.row("merged", "reshape", places.view(1, 3, 8) / 10, "batch 3 8", ["heads"], code, "view")
+    scene = facts(warned(rows.trace(), 2), 2, 2)
+    differ = places.view(1, 3, 8) != places.transpose(1, 2).reshape(1, 3, 8)
+    dashed = {tuple(c["index"]) for c in cells(scene, "merged") if "wrong" in c["kind"]}
+    assert dashed == {tuple(index) for index in differ.nonzero().tolist()}
+    product = facts(warned(played.head()[0], 6), 6, 6)
+    kinds = [c["kind"] for c in cells(product, "scores")]
+    assert len(kinds) == 9 and all("wrong" in kind for kind in kinds)
+    assert not [c for c in cells(product, "q") if "wrong" in c["kind"]]
+
+
+def test_keys_are_named_on_their_columns_and_all_tokens_on_a_phone(facts, head):
+    wide = facts(head[0], 7, 2)
+    assert [m["words"] for m in wide["marks"] if ".key" in m["key"]] == ["the", "bank", "by"] * 2
+    narrow = facts(head[0], 6, 2, width=358)
+    assert words(narrow)[-1] == "S: 0 the · 1 bank · 2 by"
+    alone = facts(head[0], 1, 1, width=358)
+    beside = [m for m in alone["marks"] if ".word" in m["key"]]
+    assert [m["words"] for m in beside] == ["the", "bank", "by"]
+    assert all(m["x"] > max(c["x"] + c["w"] for c in cells(alone)) for m in beside)
+    assert "S: 0 the" not in " ".join(words(alone))
+
+
+@pytest.mark.parametrize("width", [358, 822])
+def test_sigma_stands_at_the_bend_of_its_arcs(facts, head, width):
+    scene = facts(head[0], 2, 2, width=width)
+    (sigma,) = (m for m in scene["marks"] if m["key"] == "sum")
+    start = named(scene, "arc.n_embd.0")[0]["d"]
+    x1, y1 = (float(v) for v in start[1:].split("A")[0].split(" "))
+    x2, y2 = (float(v) for v in start.rsplit(" ", 2)[1:])
+    assert sigma["x"] < (x1 + x2) / 2
+    assert sigma["y"] < y1 - (y1 - y2) / 2
+    on = ((x2 - sigma["x"]) / (x2 - x1)) ** 2 + ((y1 - sigma["y"]) / (y1 - y2)) ** 2
+    assert 1 <= on <= 1.35, "just outside the outermost arc"
+
+
+def test_the_ledger_names_the_weight(facts, head):
+    labels = words(facts(head[0], 2, 2))
+    assert "weightᵀ[d, 1]" in labels
+    assert "x[2, d]" in labels
+
+
+def test_a_side_of_thousands_is_left_out_but_for_its_ends(facts):
+    table = played.Rows("wide")
+    table.row("x", "input", torch.zeros(2048, 4096), "S n_embd", [], "x", "input")
+    scene = facts(table.trace(), 1, 1)
+    (block,) = (m for m in scene["marks"] if m.get("kind") == "block")
+    assert block["w"] / block["h"] == pytest.approx(2, rel=0.01), "to scale"
+    (lines,) = (m["d"] for m in scene["marks"] if m.get("kind") == "lines")
+    assert (lines.count("v"), lines.count("h")) == (6, 6), "three at each end of each side"
+    assert "⋱" in words(scene)
+
+
+def test_an_argument_says_whose_it_is(modules, head):
+    read = modules.evaluate(
+        "(json) => modules.trace.readTrace(json).steps.map((s) => s.code)", head[0]
+    )
+    assert read[0] == "x — argument of forward"
