@@ -42,12 +42,14 @@ const read = (rows) => rows.map((row) => row.map((value) => WORDS[value] ?? valu
 export function runAt(data, { rows, fill, dtype, way }) {
   const run = data.runs[`${rows} ${dtype} ${fill} ${way}`];
   const may = data.may[rows];
+  const ours = data.ours[`${rows} ${dtype}`];
   const stored = read([[data.fills[dtype][FILLS.findIndex(([name]) => name === fill)]]])[0][0];
-  if (run.error) return { error: run.error, may, stored, leaks: [], lost: [] };
+  if (run.error) return { error: run.error, may, ours, stored, leaks: [], lost: [] };
   const [masked, weights] = [read(run.masked), read(run.weights)];
   const places = upTo(may.length).flatMap((i) => upTo(may.length).map((j) => [i, j]));
   return {
     may,
+    ours,
     masked,
     weights,
     stored,
@@ -70,21 +72,21 @@ export function sentence(data, state) {
     const blind = rowsOf(leaks).filter((i) => !may[i].some(Boolean));
     return blind.length
       ? say`${listed(blind).replace('r', 'R')} may attend to nothing, and yet ${blind.length > 1 ? 'they look' : 'it looks'} at everything, the future too: ${number(weights[blind[0]][3])} for the last token. No error tells you.`
-      : say`${leaks.length} blocked places get a weight, up to ${number(Math.max(...leaks.map(([i, j]) => weights[i][j])))}: ${number(stored)} is not low enough.`;
+      : say`${leaks.length} blocked places get a weight, up to ${number(Math.max(...leaks.map(([i, j]) => weights[i][j])))}: ${FILLS.find(([name]) => name === state.fill)[1]} is not low enough.`;
   }
   const became = state.fill === '-1e9' && stored !== -1e9 ? say` ${dtype} stores −1e9 as ${String(stored).replace('-', '−')}.` : [];
   return say`Every blocked place has a weight of exactly 0, and every row adds up to 1.${became}`;
 }
 
 export function facts(data, state) {
-  const { error, may, masked, weights } = runAt(data, state);
+  const { error, may, masked, weights, ours } = runAt(data, state);
   const head = ['', ...upTo(may.length).map((j) => `key ${j}`)];
   const named = (rows) => rows.map((row, i) => [`query ${i}`, ...row.map((value) => (typeof value === 'boolean' ? number(value) : value))]);
   return [
     { caption: 'may_attend, True may', head, rows: named(may) },
     ...(error ? [] : [{ caption: 'masked scores', head, rows: named(masked) }]),
     ...(error ? [] : [{ caption: 'weights by softmax', head, rows: named(weights) }]),
-    { caption: 'weights by attention_weights', head, rows: named(data.ours[state.rows]) },
+    { caption: 'weights by attention_weights', head, rows: named(ours) },
   ];
 }
 
@@ -93,7 +95,7 @@ export function facts(data, state) {
 export const world = () => ({ full: 1 });
 
 export function draw(scene, data, state) {
-  const { error, may, masked, weights, stored } = runAt(data, state);
+  const { error, may, masked, weights, ours, stored } = runAt(data, state);
   const blocked = (i, j) => !may[i][j];
   const over = (make) => may.map((row, i) => row.map((allowed, j) => make(allowed, i, j)));
   const isFill = (value) => value === -Infinity;
@@ -105,7 +107,7 @@ export function draw(scene, data, state) {
     ['added', 'additive: 0 may', error ? null : over((allowed) => (allowed ? 0 : stored)), { hatch: (i, j) => isFill(blocked(i, j) && stored) }],
     ['masked', 'masked scores', masked, { hatch: (i, j) => masked[i][j] === -Infinity }],
     ['weights', 'softmax gives', weights, { hatch: (i, j) => zero(weights)(i, j), kind: leak }],
-    ['ours', 'attention_weights gives', data.ours[state.rows], { hatch: (i, j) => zero(data.ours[state.rows])(i, j) }],
+    ['ours', 'attention_weights gives', ours, { hatch: (i, j) => zero(ours)(i, j) }],
   ];
   const cols = scene.narrow ? 2 : 3;
   const [w, h] = scene.narrow ? [40, 28] : [Math.min(54, (scene.width - 200) / 12), 34];

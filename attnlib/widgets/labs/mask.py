@@ -47,6 +47,11 @@ def run(dtype: torch.dtype, fill: float, may_attend: Tensor, way: str) -> dict[s
     return {"masked": numbers(masked.tolist()), "weights": numbers(weights.tolist())}
 
 
+def ours(may_attend: Tensor, dtype: torch.dtype) -> Tensor:
+    """Return what this library makes of the same mask: its own fill, and zeros for a lost row."""
+    return attention_weights(mask_scores(SCORES.to(dtype), may_attend))
+
+
 def build() -> Lab:
     """Run every fill in every dtype, with both masks and in both ways."""
     runs: dict[str, dict] = {}
@@ -62,8 +67,9 @@ def build() -> Lab:
         "fills": {name: [_stored(fill, dtype) for fill in FILLS] for name, dtype in DTYPES.items()},
         "runs": runs,
         "ours": {
-            name: numbers(attention_weights(mask_scores(SCORES, mask)).tolist())
+            f"{name} {dtype}": numbers(ours(mask, kind).tolist())
             for name, mask in masks().items()
+            for dtype, kind in DTYPES.items()
         },
     }
     question = "which number keeps a token out, and what becomes of a row that sees nothing?"

@@ -82,7 +82,8 @@ export function draw(scene, data, state) {
   const { scores, weights } = rowAt(data, state);
   drawLine(scene, x, 64, width, scores, expected(data, state));
   drawWeights(scene, x, 146, width, weights);
-  scene.text('measured', x, 226, 'Over 512 rows, recorded from a run of PyTorch:');
+  const dashed = state.by === 'nothing' ? '' : '; dashed: not divided';
+  scene.text('measured', x, 226, `512 rows, recorded from a run of PyTorch${dashed}`);
   const cols = scene.narrow ? 2 : 4;
   const gap = scene.narrow ? 40 : 44;
   const w = (width - (cols - 1) * gap - 20) / cols;

@@ -66,13 +66,20 @@ def test_leaks_and_lost_rows_are_found(ask, rows, fill):
         ({}, "exactly 0"),
         ({"rows": "padded"}, "rows 0 and 1 nothing is left"),
         ({"rows": "padded", "fill": "-1e9"}, "they look at everything, the future too: 0.25"),
-        ({"fill": "0"}, "6 blocked places get a weight"),
+        ({"fill": "0"}, "6 blocked places get a weight, up to 0.22: 0 is not low enough"),
         ({"fill": "-1e9", "dtype": "float16"}, "without overflow"),
         ({"fill": "-1e9", "dtype": "bfloat16"}, "stores −1e9 as −998244352"),
     ],
 )
 def test_the_sentence_names_what_happened(ask, state, words):
     assert words in ask("mask", "sentence", **state)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_this_librarys_weights_are_zeros_where_nothing_is_left(ask, dtype):
+    ours = ask("mask", "runAt", rows="padded", dtype=dtype)["ours"]
+    _, weights = by_torch("padded", "-inf", dtype, "fill")
+    torch.testing.assert_close(torch.tensor(ours), weights.nan_to_num(), rtol=0, atol=1e-5)
 
 
 def test_this_librarys_weights_stand_beside(shown):
