@@ -109,6 +109,7 @@ def sections(context):
 # --- body --------------------------------------------------------------------------------------
 
 
+HASH = re.compile(r'<a class="headerlink"( href="[^"]*") title="([^"]*)">#</a>')
 FOLD_TITLE = re.compile(r'<p class="(collapsed|expanded) admonition-title">(.*?)</p>', re.S)
 
 
@@ -119,6 +120,7 @@ def dress(body):
     body = body.replace('<details class="admonition hide', '<details class="hide')
     # The name of a folded part is what is read on it, not what its maker calls all of them.
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
+    body = HASH.sub(r'<a class="headerlink" aria-label="\2"\1>#</a>', body)
     return FOLD_TITLE.sub(r'<span class="\1">\2</span>', body)
 
 
