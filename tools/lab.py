@@ -15,15 +15,24 @@ from environment import ROOT
 from kernels import HOST
 
 BOOK = ROOT / "book"
+# No question about news before the first cell, and nothing asked of another host.
+QUIET = ROOT / "tools" / "jupyter"
 FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
 
 
-def command(options: list[str]) -> list[str]:
-    """JupyterLab on the book's folder; what a person adds comes last and wins."""
-    words = [sys.executable, "-m", "jupyterlab", f"--ServerApp.ip={HOST}", f"--notebook-dir={BOOK}"]
+def command(options: list[str], folder: Path = BOOK) -> list[str]:
+    """JupyterLab on a folder, with a person's own options behind ours."""
+    words = [sys.executable, "-m", "jupyterlab", f"--ServerApp.ip={HOST}"]
+    words.append(f"--ServerApp.root_dir={folder}")
     # A container's only user is root, which Jupyter refuses where others could reach it.
     words += ["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []
     return [*words, *options]
+
+
+def quiet(environ: Mapping[str, str]) -> dict[str, str]:
+    """Put the book's few settings for JupyterLab in front of a person's own."""
+    paths = [str(QUIET), environ.get("JUPYTER_CONFIG_PATH", "")]
+    return {"JUPYTER_CONFIG_PATH": os.pathsep.join(filter(None, paths))}
 
 
 def elsewhere(environ: Mapping[str, str]) -> dict[str, str]:
@@ -37,7 +46,7 @@ def elsewhere(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def main() -> int:
-    environment = os.environ | elsewhere(os.environ)
+    environment = os.environ | quiet(os.environ) | elsewhere(os.environ)
     if not os.access(BOOK, os.W_OK):
         print(f"{BOOK} cannot be written: cells run, but nothing is saved", file=sys.stderr)
     words = command(sys.argv[1:])

@@ -104,7 +104,7 @@ def test_cells_run_are_edited_and_run_again_and_a_dead_kernel_is_told(
     before = first.locator(".cell_output").inner_text()
 
     first.get_by_role("button", name="Run cell 1").click()
-    expect(said).to_contain_text("cell 1 has run", **PATIENT)
+    expect(said).to_contain_text("Cell 1 has run", **PATIENT)
     player = first.locator(".attn-player")
     expect(player).to_have_count(1)
     expect(player.locator(".attn-host")).to_have_count(1)
@@ -124,7 +124,7 @@ def test_cells_run_are_edited_and_run_again_and_a_dead_kernel_is_told(
     )
     page.keyboard.press("Shift+Enter")
     expect(player).to_have_attribute("data-title", re.compile("lambda"), **PATIENT)
-    expect(said).to_contain_text("cell 1 has run", **PATIENT)
+    expect(said).to_contain_text("Cell 1 has run", **PATIENT)
     caption = player.locator(".caption")
     told = caption.text_content()
     player.get_by_role("button", name=re.compile("^Next")).first.click()
@@ -132,7 +132,7 @@ def test_cells_run_are_edited_and_run_again_and_a_dead_kernel_is_told(
 
     write(page, 1, "print('one')\nimport sys\nprint('two', file=sys.stderr)\n1 / 0")
     page.keyboard.press("Shift+Enter")
-    expect(said).to_contain_text("cell 1 ended in an error", **PATIENT)
+    expect(said).to_contain_text("Cell 1 ended in an error", **PATIENT)
     expect(first.locator(".stdout")).to_have_text("one\n")
     expect(first.locator(".stderr")).to_have_text("two\n")
     expect(first.locator(".traceback")).to_contain_text("ZeroDivisionError: division by zero")
@@ -204,4 +204,4 @@ def test_binder_is_asked_and_what_it_gives_is_used(page: Page, pages: str, jupyt
     expect(page.locator(".live [role=status]")).to_contain_text("Ready", **PATIENT)
     assert asked == ["https://mybinder.org/build/gh/owner/name/main"]
     page.get_by_role("button", name="Run cell 1", exact=True).click()
-    expect(page.locator(".live [role=status]")).to_contain_text("cell 1 has run", **PATIENT)
+    expect(page.locator(".live [role=status]")).to_contain_text("Cell 1 has run", **PATIENT)
