@@ -226,7 +226,7 @@ def main() -> None:
         print(f"\n{device}; a ratio under 1 means that ours is faster\n{HEADINGS}")
         for row in rows(quick, given.rounds, device):
             print(row, flush=True)
-        for point in growth(LENGTHS[:3] if quick else LENGTHS, 10, device):
+        for point in growth(LENGTHS[:5] if quick else LENGTHS, 10, device):
             S = f"S {point.pop('S')} on {point.pop('device')}"
             print(S, *(f"{name} {1000 * time:.2f} ms" for name, time in point.items()), sep=", ")
 

@@ -1,6 +1,6 @@
 """How much memory attention needs at its peak, and how that grows with the sequence.
 
-    .venv/bin/python benchmarks/memory.py [--quick]
+    .venv/bin/python benchmarks/memory.py
 
 Each point is measured in a process of its own, from before the first operation to the highest that
 the process ever needed, so that nothing an earlier run left behind counts; on a GPU, by PyTorch's
@@ -9,7 +9,6 @@ own count.
 
 from __future__ import annotations
 
-import argparse
 import os
 import resource
 import subprocess
@@ -89,15 +88,15 @@ def point(fused: bool, mask: str, training: bool, S: int, device: str) -> Point:
     return Point(fused, mask, training, S, device, int(done.stdout))
 
 
-def points(quick: bool, device: str) -> Iterator[Point]:
+def points(device: str) -> Iterator[Point]:
     """The fused layer under every mask at S and 2S, then both paths at one length after another."""
-    for mask in MASKS[:2] if quick else MASKS:
+    for mask in MASKS:
         for training in (False, True):
             for S in PAIR:
                 yield point(True, mask, training, S, device)
-    for S in LENGTHS[:3] if quick else LENGTHS[:-2]:
+    for S in LENGTHS[:-2]:
         yield point(True, "no mask", True, S, device)
-    for S in LENGTHS[:3] if quick else LENGTHS:
+    for S in LENGTHS:
         yield point(False, "no mask", True, S, device)
 
 
@@ -106,11 +105,8 @@ def main() -> None:
         fused, mask, training, S, device = sys.argv[2:]
         print(run(bool(int(fused)), mask, bool(int(training)), int(S), device))
         return
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--quick", action="store_true", help="short sequences, two masks")
-    quick = parser.parse_args().quick
     for device in devices():
-        for found in points(quick, device):
+        for found in points(device):
             path = "fused" if found.fused else "explicit"
             what = f"{path}, {'training' if found.training else 'forward'}, {found.mask}"
             print(f"{what:<48}S {found.S:<6}{found.peak / 2**20:>9.1f} MiB  {device}", flush=True)

@@ -28,14 +28,14 @@ def measure(quick: bool, rounds: int) -> dict[str, Any]:
     """Run every measurement on every device, and say so while it goes on."""
     found: dict[str, Any] = {"machine": describe(), "rounds": rounds}
     found |= {"times": [], "growth": [], "memory": []}
-    lengths = attention.LENGTHS[:3] if quick else attention.LENGTHS
+    lengths = attention.LENGTHS[:5] if quick else attention.LENGTHS
     for device in devices():
         print(attention.HEADINGS, flush=True)
         for row in attention.rows(quick, rounds, device):
             print(row, flush=True)
             found["times"].append(asdict(row))
         found["growth"] += attention.growth(lengths, 10, device)
-        for point in memory.points(quick, device):
+        for point in memory.points(device):
             print(point, flush=True)
             found["memory"].append(asdict(point))
     return found
