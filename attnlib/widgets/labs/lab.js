@@ -32,7 +32,7 @@ export function stateOf(fields, words = {}) {
 }
 
 /** What a figure is drawn in: colours of the dimensions, the value with the full colour, words for the rows of S. */
-const worldOf = (data, { full = 1, words = null } = {}) => ({
+const worldOf = ({ full = 1, words = null } = {}) => ({
   full,
   words,
   roles: Object.fromEntries(ROLES.map((role) => [role, role])),
@@ -155,7 +155,7 @@ class Bench {
   draw() {
     const { width, lab, data, state } = this;
     if (!(width >= 40)) return;
-    const scene = new Scene(worldOf(data, lab.world && lab.world(data, state)), {}, width);
+    const scene = new Scene(worldOf(lab.world && lab.world(data, state)), {}, width);
     lab.draw(scene, data, state);
     const { marks, narrow } = scene;
     const height = Math.ceil(Math.max(0, ...marks.map(lowest)));
