@@ -148,8 +148,6 @@ def write_assets(app, error):
     sheets = [p.read_text() for p in sorted((assets / "style").glob("*.css"))]
     tokens = [widgets.tokens_css(), dimensions.rules()]
     (static / "book.css").write_text(scripts.shortened("\n".join(tokens + sheets), "text/css"))
-    for path in static.glob("*.js"):
-        path.write_text(scripts.shortened(path.read_text(encoding="utf-8")), encoding="utf-8")
     scripts.write(static)
 
 

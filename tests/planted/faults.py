@@ -259,6 +259,22 @@ BOOK = [
         ("tests/book/test_pages.py", "-k", "test_page_holds_from_disk and notation"),
         ("FAILED tests/book/test_pages.py::", "https://example.org/map.png"),
     ),
+    Fault(
+        "a search that does not find its index",
+        "_build/html/_static/search-index.js",
+        "window.searchIndex=",
+        "window.index=",
+        ("tests/book/test_search.py", "-k", "type_finds and http"),
+        ("FAILED tests/book/test_search.py::",),
+    ),
+    Fault(
+        "a packed book that tells when it was packed",
+        "tools/offline.py",
+        'ZipInfo(f"{NAME}/{name}", LONG_AGO)',
+        'ZipInfo.from_file(path, f"{NAME}/{name}")',
+        ("tests/book/test_offline.py", "-k", "same_pages"),
+        ("FAILED tests/book/test_offline.py::test_same_pages_give_the_same_file",),
+    ),
 ]
 
 
