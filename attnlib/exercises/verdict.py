@@ -108,7 +108,7 @@ class Verdict:
             said = self.counterexample.differences()
             lines = str(self.counterexample).split("\n")
             numbers = html.escape("\n".join(lines[: len(lines) - len(said)]))
-            parts.append(f"<pre>{_marked(numbers)}</pre>")
+            parts.append(f'<pre style="{FIXED}">{_marked(numbers)}</pre>')
             parts += [f"<p>{html.escape(line)}</p>" for line in said]
         if self.notes:
             parts += [f"<p>Note: {_lines(note)}</p>" for note in self.notes]
@@ -116,6 +116,7 @@ class Verdict:
         return f'<div class="attn-verdict attn-{state}" style="{style}">{"".join(parts)}</div>'
 
 
+FIXED = "font-family: var(--mono, monospace)"  # notebooks set <pre> in letters of any width
 # Each shows on white and on black; the sign in front says the same.
 _RIM = {"passed": "#2e8b57", "open": "#808080", "failed": "#c8553d"}
 

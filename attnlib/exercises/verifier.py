@@ -13,6 +13,7 @@ from torch import Tensor, nn
 from .laws import LAWS
 from .running import restored
 from .subject import Law, Subject, told
+from .verdict import FIXED
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,7 +34,8 @@ class Report:
     __str__ = __repr__
 
     def _repr_html_(self) -> str:
-        return f'<div class="attn-report"><pre>{html.escape(str(self))}</pre></div>'
+        text = html.escape(str(self))
+        return f'<div class="attn-report"><pre style="{FIXED}">{text}</pre></div>'
 
 
 def verify(
