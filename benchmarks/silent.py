@@ -46,24 +46,30 @@ GIVEN = {
 }
 
 
-def table(here: Mapping[str, bool]) -> dict[str, dict[str, str]]:
-    """Run every sample under every tool, attnlib first, and print who noticed."""
+def ours() -> dict[str, dict[str, str]]:
+    """Run every sample under attnlib and under jaxtyping."""
+    found: dict[str, dict[str, str]] = {}
+    for name, (build, _, pair) in WRONG.items():
+        fn, inputs, dims = build()
+        warned = trace(fn, *inputs, dims=dims).warnings
+        right = (" / ".join(w.dims) for w in warned if frozenset(w.dims) == pair)
+        told = typed(fn, inputs, dims or GIVEN[name], RETURNS[name])
+        found[name] = {"attnlib": next(right, "no"), "jaxtyping": told}
+    return found
+
+
+def peers(found: dict[str, dict[str, str]], here: Mapping[str, bool]) -> None:
+    """Run every sample under the other tracers, and print who noticed."""
+    for name, (build, *_) in WRONG.items():
+        fn, inputs, _ = build()
+        for peer, there in here.items():
+            found[name][peer] = said(peer, fn, inputs) if there else "not here"
     tools = ["attnlib", "jaxtyping", *here]
     print("\nwrong code whose shapes fit: who says so?")
     print(f"  {'':<42}" + "".join(f"{name:<20}" for name in tools))
-    samples = {name: build() for name, (build, *_) in WRONG.items()}
-    found: dict[str, dict[str, str]] = {}
-    for name, (fn, inputs, dims) in samples.items():
-        warned = trace(fn, *inputs, dims=dims).warnings
-        right = (" / ".join(w.dims) for w in warned if frozenset(w.dims) == WRONG[name][2])
-        found[name] = {"attnlib": next(right, "no")}
-        found[name]["jaxtyping"] = typed(fn, inputs, dims or GIVEN[name], RETURNS[name])
-    for name, (fn, inputs, _) in samples.items():
-        for peer, there in here.items():
-            found[name][peer] = said(peer, fn, inputs) if there else "not here"
-        cells = "".join(f"{found[name][tool]:<20}" for tool in tools)
+    for name, row in found.items():
+        cells = "".join(f"{row[tool]:<20}" for tool in tools)
         print(f"  {name.replace('_', ' ')[:40]:<42}{cells}")
-    return found
 
 
 def typed(fn: Callable, inputs: tuple, dims: str | Mapping[str, str], returns: str) -> str:

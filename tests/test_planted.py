@@ -15,6 +15,7 @@ from native.building import C
 from notebooks import RUN_ENV
 
 from .planted.faults import FAULTS, Fault
+from .planted.tracing import TRACING
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = "_build/html"
@@ -63,7 +64,7 @@ def outcome(tests: tuple[str, ...], folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", [*FAULTS, *TRACING], ids=lambda fault: fault.name)
 def test_planted_fault_is_red(fault: Fault, tmp_path: Path) -> None:
     if fault.file.startswith("native/") and C.compiler is None:
         pytest.skip("there is no C compiler on this machine")

@@ -15,7 +15,7 @@ from .rows import Warning
 from .source import Site
 from .symbols import Symbols
 
-SUMS, LINES_UP, READS, GLUES = "sums over", "lines up", "reads", "glues"
+SUMS, LINES_UP, READS, GLUES, TURNS = "sums over", "lines up", "reads", "glues", "turns round"
 
 
 class Findings:
@@ -53,7 +53,7 @@ class Findings:
             return
         mine, its = laid(a), laid(b)
         if len(mine) > 1 and len(its) > 1 and self._products(mine, its, call, site, verb):
-            self._collide(a, b, call, site, verb)
+            self._collide(a, b, call, site, TURNS)
             return
         if a.names and b.names and max(min(a.names)[0], min(b.names)[0]) <= CODE:
             self.aliases.setdefault(call, (min(a.names)[2], min(b.names)[2]))
@@ -127,6 +127,11 @@ def _message(verb: str, dims: tuple[str, str], size: int) -> str:
         return (
             f"this reshape puts pieces of {b} under the name {a}: the shape fits, the numbers are "
             f"in other places; move the axes with transpose first"
+        )
+    if verb == TURNS:
+        return (
+            f"this lines up {a} and {b}: both are {size}, at all sizes, but they lie in memory in "
+            f"another order, so numbers meet that do not belong together"
         )
     return (
         f"this {verb} {a} and {b} as if they were one dim, only because both are {size} here; at "

@@ -52,7 +52,8 @@ class Written:
             if left and right and isinstance(written.op, ast.Mult) and left * right == number:
                 parts = self.size(written.left, left), self.size(written.right, right)
                 return self._symbols.product(parts)
-            if left and right and left == number * right:
+            divides = isinstance(written.op, ast.FloorDiv)
+            if left and right and divides and left == number * right:
                 whole = self.size(written.left, left)
                 return self._symbols.quotient(whole, (self.size(written.right, right),), number)
         return self._symbols.fresh(number, literal=True)

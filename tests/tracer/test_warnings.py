@@ -63,19 +63,21 @@ def test_two_dims_of_one_size_are_told_wherever_they_meet(name):
 
 
 class Layer(nn.Module):
-    def __init__(self, d_in, d_out):
+    def __init__(self, d_in, d_out, added):
         super().__init__()
-        self.lin = nn.Linear(d_in, d_out)
+        self.lin, self.added = nn.Linear(d_in, d_out), added
 
     def forward(self, x):
-        return x + self.lin(x).relu()
+        return x + self.lin(x).relu() if self.added else self.lin(x).relu()
 
 
-def test_an_argument_of_a_constructor_is_a_dim_of_that_layer_only():
+@pytest.mark.parametrize("added", [True, False])
+def test_an_argument_of_a_constructor_is_a_dim_of_that_layer_only(added):
     """What comes out of the first layer goes into the second, under another name."""
-    net = nn.Sequential(Layer(12, 12), Layer(12, 12), Layer(12, 12))
+    net = nn.Sequential(*(Layer(12, 12, added) for _ in range(3)))
     result = trace(net, torch.randn(2, 5, 12), dims="batch S n_embd")
-    assert result.warnings == [] and result.steps[-1].output.dims == ("batch", "S", "n_embd")
+    assert result.warnings == []
+    assert result.steps[-1].output.dims == ("batch", "S", "n_embd" if added else "d_out")
 
 
 def test_a_product_in_python_has_no_order_but_merged_axes_have():
@@ -94,7 +96,14 @@ def test_a_product_in_python_has_no_order_but_merged_axes_have():
     assert set(warning.dims) == {"b", "h"} and "pieces of b under the name h" in warning.message
 
 
-def test_what_is_said_of_a_mask_and_of_a_sum():
+def test_what_is_said_of_a_mask_of_a_sum_and_of_an_order():
+    def scored(a, b):
+        return a.flatten() - b.flatten()
+
+    a, b = torch.rand(3, 5), torch.rand(5, 3)
+    (warning,) = trace(scored, a, b, dims={"a": "S batch", "b": "batch S"}).warnings
+    assert "S*batch and batch*S: both are 15, at all sizes" in warning.message
+    assert "at other sizes it fails" not in warning.message
     x = torch.randn(3, 3, 5, 4)
     mask = torch.ones(3, 5, 5, dtype=torch.bool)
     dims = {"q": "batch heads S H", "mask": "batch S S"}

@@ -1,0 +1,74 @@
+"""Faults of the tracer that its tests must notice."""
+
+from __future__ import annotations
+
+from .faults import Fault
+
+
+def in_tracer(name: str, file: str, old: str, new: str, tests: str, chosen: str) -> Fault:
+    """A tracer that tells something else than what ran; one of its tests says so."""
+    path = f"tests/tracer/{tests}"
+    return Fault(
+        f"tracer: {name}", f"attnlib/tracer/{file}", old, new, (path, "-k", chosen),
+        (f"FAILED {path}::",),
+    )  # fmt: skip
+
+
+TRACING = [
+    in_tracer(
+        "a transpose that leaves the names where they were",
+        "rules/layouts.py",
+        "labels[i], labels[j] = labels[j], labels[i]",
+        "pass",
+        "test_symbols.py",
+        "every_pair_of_axes",
+    ),
+    in_tracer(
+        "two dims of one size are always one",
+        "findings.py",
+        "if a.strong and b.strong and self._apart(a, b):",
+        "if not a.size:",
+        "test_warnings.py",
+        "no_transpose and not outside",
+    ),
+    in_tracer(
+        "an argument of a constructor is the same dim in every layer",
+        "constructors.py",
+        "self._scope = module ",
+        "self._scope = type(module) ",
+        "test_warnings.py",
+        "argument_of_a_constructor",
+    ),
+    in_tracer(
+        "a check that makes a real step",
+        "ghosts.py",
+        "self._memo[id(tensor)] = _empty(tensor)",
+        "self._memo[id(tensor)] = tensor",
+        "test_check.py",
+        "training_step",
+    ),
+    in_tracer(
+        "a module keeps what the tracer put into it",
+        "adoption.py",
+        "vars(module)[name] = new",
+        "new = new",
+        "test_faults.py",
+        "nothing_is_left_behind",
+    ),
+    in_tracer(
+        "a correction that was not tried",
+        "explanations/explained.py",
+        "    except Exception:\n        return None\n",
+        '    except Exception:\n        return candidate.code, ""\n',
+        "test_errors.py",
+        "einsum_letter",
+    ),
+    in_tracer(
+        "an escape that reaches the terminal",
+        "table.py",
+        'not in ("Cc", "Cf", "Cs", "Zl", "Zp")',
+        'not in ("Zl", "Zp")',
+        "test_faults.py",
+        "hostile_names",
+    ),
+]
