@@ -83,6 +83,7 @@ measured: environment
 	@$(python) -m pip install --quiet --no-deps --upgrade --target _build/peers \
 	  -r benchmarks/peers.txt || echo 'the other tracers could not be fetched: they are left out'
 	@$(python) benchmarks/tracing.py --store
+	@$(python) benchmarks/pages.py --store
 	@$(python) benchmarks/record.py
 
 clean:

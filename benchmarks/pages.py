@@ -156,8 +156,9 @@ def main() -> int:
     with served(html) as ours, served(stock) as theirs:
         sites = {"book": f"{ours}/book/{CHAPTER}.html", "stock": f"{theirs}/{CHAPTER}.html"}
         rounds = 3 if options.quick else 9
-        result = {"chapter": CHAPTER, "rounds": rounds} | measure(sites, rounds)
-    result["machine"] = describe()
+        result = {"chapter": CHAPTER, "rounds": rounds, "machine": describe()}
+        result["titles"] = {row: title for row, (title, _) in ROWS.items()}
+        result |= measure(sites, rounds)
     report(result)
     if options.store:
         STORED.write_text(json.dumps(result, indent=1) + "\n")
