@@ -50,10 +50,13 @@ export const fields = (data) => [
   }),
 ];
 
+/** Without the dust that sums of decimals leave where they cancel: 0 is written as 0. */
+const swept = (rows) => rows.map((row) => row.map((value) => (Math.abs(value) < 1e-12 ? 0 : value)));
+
 /** Every step of the head, as matrices. */
 export function made(data, { x, w_q, w_k, w_v, mask, scale }) {
-  const [q, k, v] = [w_q, w_k, w_v].map((weight) => project(x, weight));
-  const scores = project(q, k);
+  const [q, k, v] = [w_q, w_k, w_v].map((weight) => swept(project(x, weight)));
+  const scores = swept(project(q, k));
   const by = scale === 'root' ? Math.sqrt(w_q.length) : 1;
   const scaled = scores.map((row) => row.map((score) => score / by));
   const masked = scaled.map((row, i) => row.map((score, j) => (mask === 'causal' && j > i ? -Infinity : score)));
@@ -87,7 +90,7 @@ const WIDE = [
   ['scores', 'scaled', 'masked', 'weights'],
   ['output'],
 ];
-const NARROW = [['x', 'q'], ['k', 'v'], ['scores', 'scaled'], ['masked', 'weights'], ['output']];
+const CLOSE = [['x', 'q'], ['k', 'v'], ['scores', 'scaled'], ['masked', 'weights'], ['output']];
 
 /** How each step is made, in words that stand under it. */
 const hows = ({ mask, scale }) => ({
@@ -103,11 +106,11 @@ const hows = ({ mask, scale }) => ({
 
 export function draw(scene, data, state) {
   const all = made(data, state);
-  const lines = scene.narrow ? NARROW : WIDE;
+  const lines = scene.wide ? WIDE : CLOSE;
   const gap = scene.narrow ? 62 : 66;
   const most = Math.max(...lines.map((line) => line.reduce((n, name) => n + all[name][0].length, 0)));
   const room = scene.width - scene.left - 3 * gap - 40;
-  const w = scene.narrow ? scene.cellWidth : Math.max(26, Math.min(scene.cellWidth, room / most));
+  const w = scene.wide ? Math.max(26, Math.min(scene.cellWidth, room / most)) : scene.cellWidth;
   let y = 70;
   for (const line of lines) {
     let x = scene.left;

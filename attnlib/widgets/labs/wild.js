@@ -115,8 +115,8 @@ export function draw(scene, data, state) {
   const { queries, mask, weights } = made(data, state);
   const r = queries.indexOf(state.i);
   const x = scene.narrow ? 64 : scene.left;
-  const gap = scene.narrow ? 0 : 130;
-  const low = scene.narrow ? 110 + mask.length * scene.cellHeight : 0;
+  const stacked = !scene.wide;
+  const low = 118 + (stacked ? 110 + mask.length * scene.cellHeight : 0);
   scene.text('rule', scene.narrow ? 2 : x, 18, say`${code(`may_attend = ${data.rules[state.pattern]}`)}`, 'ink');
   scene.text('n', scene.narrow ? 2 : x, 38, state.pattern === 'causal' ? say`${code('n')} is not used` : say`${code('n')} = ${state.n}: ${MEANS[state.pattern]}`);
   const named = !scene.narrow && queries.length === N; // then the scene names the rows itself
@@ -129,7 +129,7 @@ export function draw(scene, data, state) {
   const pick = (a, b) => flipped(state, queries[a], b);
   const kind = (a, b) => (state.flips.includes(`${queries[a]}.${b}`) ? 'on' : '');
   const first = grid('may_attend', mask, x, 118, { pick, kind });
-  const second = grid('weights', weights, scene.narrow ? x : first.right + gap, scene.narrow ? 118 + low : 118, {
+  const second = grid('weights', weights, stacked ? x : first.right + 130, low, {
     masked: (value) => value === 0,
     pick: (a, b) => ({ i: queries[a], j: b }),
   });
