@@ -14,9 +14,11 @@ import argparse
 import hashlib
 import os
 import shutil
+import sqlite3
 import subprocess
 import sys
 import time
+from contextlib import closing
 from pathlib import Path
 
 from environment import ROOT, lock
@@ -25,6 +27,7 @@ from notebooks import RUN_ENV
 BUILD = ROOT / "_build"
 HTML = BUILD / "html"
 PAGES_READ = BUILD / ".doctrees"
+RUNS = BUILD / ".jupyter_cache"
 LOOK = BUILD / "look.sha256"
 NOISE = "Kernel is running over TCP without encryption"
 COMMAND = ("build", ".", "-W", "-n", "--keep-going")
@@ -47,12 +50,30 @@ def build() -> int:
     now = look()
     if not LOOK.exists() or LOOK.read_text() != now:
         shutil.rmtree(PAGES_READ, ignore_errors=True)
+    drop_damaged_runs()
+    LOOK.unlink(missing_ok=True)  # a build that is killed leaves none, and half a page is read anew
     code = jupyter_book()
     if code:
         # A page that was read with a warning would pass in silence the next time.
         shutil.rmtree(PAGES_READ, ignore_errors=True)
     LOOK.write_text(now)
     return code
+
+
+def drop_damaged_runs() -> None:
+    """Forget the stored runs where their list was half written; they are made again."""
+    stored = RUNS / "global.db"
+    if not stored.exists():
+        return
+    try:
+        with closing(sqlite3.connect(stored)) as database:
+            sound = database.execute("PRAGMA quick_check").fetchone() == ("ok",)
+    except sqlite3.DatabaseError:
+        sound = False
+    if not sound:
+        print("the stored runs are damaged; every notebook runs again", flush=True)
+        shutil.rmtree(RUNS)
+        shutil.rmtree(PAGES_READ, ignore_errors=True)
 
 
 def jupyter_book(command: tuple[str, ...] = COMMAND) -> int:

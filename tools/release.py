@@ -95,7 +95,8 @@ def _replace(file: Path, old: re.Pattern[str], new: str) -> None:
 def _renew(path: Path, record: dict[str, str]) -> None:
     """Write the cell that installs the release; what the others printed stays."""
     notebook = json.loads(path.read_text(encoding="utf-8"))
-    path.write_text(notebooks.written(notebooks.normalise(notebook, path.stem, record)))
+    text = notebooks.written(notebooks.normalise(notebook, path.stem, record))
+    path.write_text(text, encoding="utf-8")
 
 
 # --- check -------------------------------------------------------------------------------------

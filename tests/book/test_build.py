@@ -1,0 +1,63 @@
+"""A build that was killed, or whose store was half written, does no harm to the next one."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+import book
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A build folder with read pages and a sound list of runs; nothing is really built."""
+    for name, place in {"PAGES_READ": ".doctrees", "RUNS": ".jupyter_cache"}.items():
+        (tmp_path / place).mkdir()
+        (tmp_path / place / "kept").touch()
+        monkeypatch.setattr(book, name, tmp_path / place)
+    with closing(sqlite3.connect(tmp_path / ".jupyter_cache" / "global.db")) as database, database:
+        database.execute("CREATE TABLE runs (name TEXT)")
+        database.executemany("INSERT INTO runs VALUES (?)", [("x" * 500,)] * 200)
+    monkeypatch.setattr(book, "LOOK", tmp_path / "look")
+    monkeypatch.setattr(book, "look", lambda: "as it is")
+    (tmp_path / "look").write_text("as it is")
+    monkeypatch.setattr(book, "jupyter_book", lambda: 0)
+    return tmp_path
+
+
+def kept(folder: Path) -> tuple[bool, bool]:
+    return tuple((folder / name / "kept").exists() for name in (".doctrees", ".jupyter_cache"))
+
+
+def test_a_sound_store_is_kept(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert book.build() == 0
+    assert kept(folder) == (True, True)
+    assert capsys.readouterr().out == ""
+
+
+def test_a_half_written_store_is_told_and_made_anew(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    stored = folder / ".jupyter_cache" / "global.db"
+    stored.write_bytes(stored.read_bytes()[:-20_000])
+    assert book.build() == 0
+    assert kept(folder) == (False, False)
+    assert capsys.readouterr().out == "the stored runs are damaged; every notebook runs again\n"
+
+
+def test_after_a_killed_build_the_pages_are_read_anew(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def killed() -> int:
+        raise KeyboardInterrupt("Ctrl+C")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(book, "jupyter_book", killed)
+        with pytest.raises(KeyboardInterrupt, match="Ctrl"):
+            book.build()
+    assert kept(folder) == (True, True)
+    assert book.build() == 0
+    assert kept(folder) == (False, True)
