@@ -10,7 +10,25 @@ LAYERS, EACH = 12, 25
 THROTTLE = {"rate": 4}
 
 # Another process may take the machine away in the middle of a step, which then looks long: a step
-# counts as long when it is so again and again.
+# counts as long when it is so again and again. Where even a loop of 8 ms, 32 on the slowed CPU, is
+# mostly long, the machine is too busy to tell.
+LOOP = """() => {
+  const spin = (n) => {
+    const start = performance.now();
+    for (let k = 0, x = 1; k < n; k++) x = Math.sqrt(x + k);
+    return performance.now() - start;
+  };
+  const least = Math.min(...Array.from({ length: 20 }, () => spin(1e5)));
+  window.loop = () => spin((1e5 * 8) / least);
+}"""
+BUSY = """async () => {
+  let long = 0;
+  for (let n = 0; n < 20; n++) {
+    await new Promise((done) => setTimeout(done));
+    if (window.loop() > 50) long++;
+  }
+  return long / 20;
+}"""
 STEP_THROUGH = """async (steps) => {
   const host = document.querySelector('.attn-host').shadowRoot;
   const stage = host.querySelector('.stage');
@@ -28,7 +46,8 @@ STEP_THROUGH = """async (steps) => {
   };
   const long = [];
   let again = 0;
-  for (let n = 1; n <= steps; n++) {
+  const until = performance.now() + 90000;
+  for (let n = 1; n <= steps && performance.now() < until; n++) {
     let least = await longest('PageDown');
     for (let k = 0; k < 6 && least > 50; k++) {
       again++;
@@ -141,8 +160,12 @@ def test_three_hundred_steps_on_a_slow_machine_without_a_long_task(play, stack):
     for nth in range(1, LAYERS):
         page.get_by_role("button", name=f"25 steps, layers.{nth}", exact=True).click()
     page.locator(".stage").press("Home")
+    page.evaluate(LOOP)
     page.context.new_cdp_session(page).send("Emulation.setCPUThrottlingRate", THROTTLE)
+    if page.evaluate(BUSY) > 0.1:
+        pytest.skip("this machine is too busy to tell")
     done = page.evaluate(STEP_THROUGH, 311)
-    assert done["at"].startswith("step 300 of 301")
-    print(done)
+    if page.evaluate(BUSY) > 0.1:
+        pytest.skip("this machine is too busy to tell")
     assert done["long"] == []
+    assert done["at"].startswith("step 300 of 301")
