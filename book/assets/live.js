@@ -189,10 +189,10 @@
           if (cell.ran) continue;
           this.tell(`Running ${cell.name} of ${this.cells.length} …`);
           if (await cell.run(this.kernel)) continue;
-          this.tell(cell === last ? `${last.name} ended in an error.` : `${cell.name} ended in an error, so ${last.name} was not run.`);
+          this.tell(`C${cell.name.slice(1)} ended in an error${cell === last ? "." : `, so ${last.name} was not run.`}`);
           return;
         }
-        this.tell(`${last.name} has run. Change any cell and run it: Shift+Enter.`);
+        this.tell(`C${last.name.slice(1)} has run. Change any cell and run it: Shift+Enter.`);
       } catch (error) {
         if (!error.told) this.forget(`${error.message} Run a cell to try again.`);
       } finally { this.stopper.disabled = !this.kernel; }
