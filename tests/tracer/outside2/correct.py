@@ -1,6 +1,10 @@
 """Twenty correct programs in the styles of twenty codebases: the tracer has to stay silent on each.
 
 They were written by somebody who had not read the tracer's rules, before any was run.
+First run: 20 of 20 silent at all four sizes. Asked to run again at other sizes, none disagreed: 11
+held, 9 could not be run there. Six of these build a tensor without `device=`, which is then not on
+the meta device; three hold weights that fit one size of the second dim that was asked for (with a
+free one, or the batch alone, they hold).
 """
 
 from __future__ import annotations
@@ -12,7 +16,7 @@ import torch.nn.functional as F
 from einops import rearrange, repeat
 from torch import nn
 
-SAMPLES = {}
+SAMPLES: dict = {}
 SIZES = ((2, 5, 3, 4), (2, 6, 3, 6), (4, 4, 4, 8), (3, 8, 2, 4))  # batch, S, heads, H
 
 

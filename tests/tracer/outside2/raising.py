@@ -1,6 +1,10 @@
 """Twenty programs that raise, with what an explanation has to say about each.
 
 They were written by somebody who had not read the tracer's rules, before any was run.
+First run: 17 of 20 met in full; the exception's type in 20, the words in 18, the fix in 19. One of
+the three was a mistake in what was expected, since put right: `ids_that_nobody_embedded` need not
+say which type of float. The other two stay as written: `stacked_heads_of_two_widths` gets no fix,
+`einops_with_heads_that_do_not_divide` names neither its operand nor its sizes.
 """
 
 from __future__ import annotations
@@ -10,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import nn
 
-RAISING = {}
+RAISING: dict = {}
 
 
 def raises(kind, *words, suggestion=None):
@@ -130,7 +134,7 @@ def weights_in_half_precision():
     return attention, (q.half(), k.half(), v), dict.fromkeys("qkv", "batch S H")
 
 
-@raises(RuntimeError, "ids (batch=2, S=12)", "int64", "float32")
+@raises(RuntimeError, "ids (batch=2, S=12)", "int64")
 def ids_that_nobody_embedded():
     class Query(nn.Module):
         def __init__(self, n_embd):
