@@ -61,7 +61,8 @@ window.access = (() => {
       const over = painted.some(([other, rect]) => meet(here, rect) && !line.has(other) && !e.contains(other));
       const style = getComputedStyle(e);
       const look = field || over ? place : ground(e, known) + INK.map((name) => style[name]);
-      groups.set(look, [...(groups.get(look) ?? []), e]);
+      if (!groups.has(look)) groups.set(look, []);
+      groups.get(look).push(e);
     });
     return [...groups.values()];
   }
