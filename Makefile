@@ -16,7 +16,7 @@ unexport JUPYTER_PATH
 # Packages are compiled when they are first imported; without a place to keep that, at every import.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help environment native book serve lab notebooks test zip print bench measured clean
+.PHONY: help environment native book serve lab notebooks test links zip print bench measured clean
 
 help:
 	@echo 'make book       set up, run every notebook, build the pages'
