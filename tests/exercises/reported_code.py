@@ -56,15 +56,6 @@ with torch.autocast("cpu", dtype=torch.float16):
     s = torch.bmm(q, k.mT)
     s.masked_fill(torch.ones(3, 3).triu(1).bool(), -1e9)""",
     ),
-    95: (
-        "a mask (batch, Sq, Sk) for a layer that wants batch times heads",
-        "error",
-        "attn_mask",
-        """
-mha = nn.MultiheadAttention(8, 2, batch_first=True)
-x = torch.randn(3, 4, 8)
-mha(x, x, x, attn_mask=torch.zeros(3, 4, 4).bool())""",
-    ),
     97: (
         "a mask (batch, S, S) without an axis for heads",
         "error",
@@ -173,7 +164,7 @@ q.transpose(1, 2) @ k.transpose(1, 2).mT""",
     149: (
         "a fused projection in equal thirds, though keys are narrower",
         "error",
-        "view",
+        "does not divide by hq",
         """
 hq, hk, d = 4, 2, 8
 a, b, c = torch.randn(1, 5, (hq + 2 * hk) * d).chunk(3, -1)
@@ -182,7 +173,7 @@ a.view(1, 5, hq, d)""",
     152: (
         "keys viewed with the length of the queries",
         "error",
-        "@",
+        "the batch dims of a matmul",
         """
 h, d = 2, 4
 dec, enc = torch.randn(1, 4, 8), torch.randn(1, 6, 8)
@@ -200,7 +191,7 @@ scores.masked_fill(causal, -torch.inf)""",
     155: (
         "the mask of the queries on the keys of the context",
         "error",
-        "attn_mask",
+        "the mask must broadcast to the scores",
         """
 q, ctx, mask = torch.randn(2, 5, 8), torch.randn(2, 7, 8), torch.ones(2, 5).bool()
 F.scaled_dot_product_attention(q, ctx, ctx, attn_mask=mask[:, None, :])""",
@@ -570,6 +561,19 @@ assert F.scaled_dot_product_attention(q, q, q, attn_mask=mask).dtype == torch.bf
 enc = nn.TransformerEncoderLayer(8, 2, batch_first=True).double()
 mask = nn.Transformer.generate_square_subsequent_mask(4)
 assert enc(torch.randn(1, 4, 8).double(), src_mask=mask).dtype == torch.float64""",
+    ),
+    95: (
+        "a mask (batch, Sq, Sk) for a layer that wants batch times heads",
+        "elsewhere",
+        "PyTorch's own message says the shape that is needed",
+        """
+mha, x = nn.MultiheadAttention(8, 2, batch_first=True), torch.randn(3, 4, 8)
+try:
+    mha(x, x, x, attn_mask=torch.zeros(3, 4, 4).bool())
+except RuntimeError as error:
+    assert "should be (6, 4, 4)" in str(error)
+else:
+    raise AssertionError("it was expected to ask for another shape")""",
     ),
     134: (
         "weights averaged over the heads",
