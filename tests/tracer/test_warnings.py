@@ -8,10 +8,13 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnlib import trace
-from tests.tracer import outside_wrong
+from tests.tracer import further_wrong, outside_wrong
 from tests.tracer.wrong import WRONG
 
-ALL = {**WRONG, **{f"outside {name}": sample for name, sample in outside_wrong.WRONG.items()}}
+OUTSIDE = {f"outside {name}": sample for name, sample in outside_wrong.WRONG.items()}
+FURTHER = {f"further {name}": sample for name, sample in further_wrong.WRONG.items()}
+FURTHER.pop("further normalised_over_time")  # a convolution has no rule
+ALL = {**WRONG, **OUTSIDE, **FURTHER}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -33,6 +36,7 @@ def test_the_line_and_the_two_dims_are_named(name):
 
 def test_the_samples_are_many_and_half_are_from_outside():
     assert len(WRONG) >= 15 and len(outside_wrong.WRONG) >= 15
+    assert len(further_wrong.WRONG) >= 16
 
 
 MEETINGS = {

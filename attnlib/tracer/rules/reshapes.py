@@ -10,7 +10,8 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from ..labels import Label, laid, parts, pieces, same
+from ..labels import Label, parts, pieces
+from .memory import claimed, misplaced
 
 Labels = list[Label]
 
@@ -118,7 +119,7 @@ def _group(op, old: Labels, places: list[int], wanted: list[Label | None]) -> La
     sizes = [op.shape[place] for place in places]
     if len(old) == len(places) == 1:
         return [_one(op, old[0], asked[0])]
-    glued = misplaced(old, sizes, asked)
+    glued = misplaced(old, sizes, claimed(old, sizes, asked))
     if glued is not None:
         op.glued(*glued)
     if len(old) == 1:
@@ -138,46 +139,6 @@ def _one(op, label: Label, asked: Label | None) -> Label:
     if bare and len(product) > 1:  # B * T: it is so called, although nothing says what lies how
         label.root().factors, label.root().laid = product, False
     return asked if asked.root().names else label
-
-
-def misplaced(
-    old: Labels, sizes: Sequence[int], asked: list[Label | None]
-) -> tuple[Label, Label] | None:
-    """Find the first piece that a reshape calls by one dim's name and that memory holds as another.
-
-    Walk through memory from the outermost piece inwards. A name that is new here may well be what
-    an axis splits into; it is a claim that fails when it went in at another place, or when the dim
-    that is found in its place is said to come out elsewhere.
-    """
-    held = [piece for label in old for piece in laid(label) if piece.size > 1]
-    claims = [[] if label is None else pieces(label) for label in asked]
-    claimed = {piece for claim in claims for piece in claim}
-    top = total = math.prod(sizes)
-    if total == 0:
-        return None
-    for size, claim in zip(sizes, claims, strict=True):
-        at, left = top, [piece for piece in claim if piece.size > 1]
-        while left:
-            found, whole = _at(held, at, total)
-            fitting = next((piece for piece in left if whole and same(piece, found)), left[0])
-            apart = fitting.names and found.names and not same(fitting, found)
-            if apart and (fitting in held or found in claimed):
-                return fitting, found
-            left.remove(fitting)
-            at //= fitting.size
-        top //= size
-    return None
-
-
-def _at(held: Labels, at: int, total: int) -> tuple[Label, bool]:
-    """Return the piece that is found below a place in memory; True if it begins right there."""
-    begin = total
-    for piece in held:
-        end = begin // piece.size
-        if end < at <= begin:
-            return piece, begin == at
-        begin = end
-    return held[-1], False
 
 
 def split_axis(

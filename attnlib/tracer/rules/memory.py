@@ -1,0 +1,103 @@
+"""Memory: which dims a new axis is said to hold, and which of them really lie there.
+
+A reshape moves no number. A place is the count of numbers that are left from it to the end.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Sequence
+
+from ..labels import Label, laid, parts, pieces, same
+
+Labels = list[Label]
+
+
+def claimed(old: Labels, sizes: Sequence[int], asked: list[Label | None]) -> list[Labels]:
+    """Say for every new axis which dims it is said to hold; -1 is what the others leave."""
+    claims = [[] if label is None else pieces(label) for label in asked]
+    if asked.count(None) == 1 and len(asked) > 1:
+        place = asked.index(None)
+        claims[place] = _left_over(_held(old), sizes, asked, place)
+    return claims
+
+
+def _held(old: Labels) -> Labels:
+    return [piece for label in old for piece in laid(label) if piece.size > 1]
+
+
+def _left_over(held: Labels, sizes: Sequence[int], asked: list[Label | None], place: int) -> Labels:
+    """Return the dims that -1 stands for; none where the other sizes do not tell.
+
+    The others cancel by what is known of them. Where they do not (``view(B, 3, -1, 4)`` of a width
+    that nobody wrote as 3 * 4), -1 is the one dim of its size, if it lies there at least in part.
+    """
+    rest = Counter(part for piece in held for part in parts(piece))
+    given = Counter(part for label in asked if label is not None for part in parts(label))
+    given = Counter({part: count for part, count in given.items() if part.size != 1})
+    if given <= rest:
+        rest -= given
+        found = []
+        for piece in held:
+            if Counter(parts(piece)) <= rest:
+                rest -= Counter(parts(piece))
+                found.append(piece)
+        return [] if rest.total() else found
+    top = math.prod(sizes[place:])
+    alike = [piece for piece in held if piece.size == sizes[place]]
+    there = _among(held, top, top // sizes[place])
+    return alike if len(alike) == 1 and alike[0] in there else []
+
+
+def misplaced(
+    old: Labels, sizes: Sequence[int], claims: list[Labels]
+) -> tuple[Label, Label] | None:
+    """Find the first piece that a reshape calls by one dim's name and that memory holds as another.
+
+    Walk through memory from the outermost piece inwards. A name that is new here may well be what
+    an axis splits into; it is a claim that fails when it went in at another place, or when the dim
+    that is found in its place is said to come out elsewhere.
+    """
+    held, top = _held(old), math.prod(sizes)
+    everywhere = {piece for claim in claims for piece in claim}
+    if top == 0:
+        return None
+    for size, claim in zip(sizes, claims, strict=True):
+        at, left = top, [piece for piece in claim if piece.size > 1]
+        while left:
+            found, whole = _at(held, at)
+            left.sort(key=lambda piece: bool(piece.names))  # C * 3 may lie as 3 * C: numbers first
+            fitting = next((piece for piece in left if whole and same(piece, found)), left[0])
+            if same(fitting, found) and not whole:  # it went in further out: what else is here?
+                others = _among(held, at, at // fitting.size)
+                found = next((piece for piece in others if not same(piece, fitting)), fitting)
+            apart = fitting.names and found.names and not same(fitting, found)
+            if apart and (fitting in held or found in everywhere):
+                return fitting, found
+            left.remove(fitting)
+            at //= fitting.size
+        top //= size
+    return None
+
+
+def _at(held: Labels, at: int) -> tuple[Label, bool]:
+    """Return the piece that is found below a place in memory; True if it begins right there."""
+    begin = math.prod(piece.size for piece in held)
+    for piece in held:
+        end = begin // piece.size
+        if end < at <= begin:
+            return piece, begin == at
+        begin = end
+    return held[-1], False
+
+
+def _among(held: Labels, top: int, bottom: int) -> Labels:
+    """Return the pieces that lie, at least in part, between two places in memory."""
+    found, begin = [], math.prod(piece.size for piece in held)
+    for piece in held:
+        end = begin // piece.size
+        if end < top and bottom < begin:
+            found.append(piece)
+        begin = end
+    return found
