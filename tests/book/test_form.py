@@ -19,6 +19,11 @@ IN_CHAPTERS = (form.long_on_the_whole, form.too_many_ideas, form.opening_and_end
 Rule = Callable[[list[form.Cell]], Iterator[str]]
 
 
+def short(value: Any) -> str:
+    """A name that is the same in every process."""
+    return getattr(value, "__name__", str(value))[:30]
+
+
 def cases() -> list[Any]:
     pairs = [(path, rule) for path in BOOK for rule in EVERYWHERE]
     pairs += [(path, rule) for path in CHAPTERS for rule in IN_CHAPTERS]
@@ -84,7 +89,7 @@ FAULTS = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "cells", "said"), FAULTS, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("rule", "cells", "said"), FAULTS, ids=short)
 def test_a_fault_of_form_is_named(rule: Rule, cells: list[form.Cell], said: str) -> None:
     found = list(rule(cells))
     assert len(found) >= 1
@@ -105,6 +110,6 @@ RIGHT = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "cells"), RIGHT, ids=lambda value: str(value)[:30])
+@pytest.mark.parametrize(("rule", "cells"), RIGHT, ids=short)
 def test_what_keeps_to_the_form_passes(rule: Rule, cells: list[form.Cell]) -> None:
     assert list(rule(cells)) == []
