@@ -72,10 +72,10 @@ def compare(
         reason = f"{before} operations became {after}, or others, at these sizes"
         return Check((), True, reason, changed)
     inputs = {
-        dim for step in first.steps if step.kind == "input" for info in step.outputs
-        for dim in info.dims if dim.isidentifier()
+        pair for step in first.steps if step.kind == "input" for info in step.outputs
+        for pair in zip(info.dims, info.shape, strict=True) if pair[0] in new
     }  # fmt: skip
-    bound: dict[tuple[str, int | None], int] = {(n, None): new[n] for n in inputs if n in new}
+    bound: dict[tuple[str, int], int] = {pair: new[pair[0]] for pair in inputs}
     wrong: list[Mismatch] = []
     numbers: dict[tuple, Mismatch] = {}
     moved: dict[str, None] = {}
@@ -129,11 +129,14 @@ def _runs(trace: Record) -> list[tuple[tuple, list[Step]]]:
 
 
 def _expected(mine: TensorInfo, found: tuple[int, ...], new: dict, bound: dict) -> tuple[int, ...]:
-    """Work out a shape; a dim that no input has takes its size where it first comes up."""
+    """Work out a shape; a dim that no input has takes its size where it first comes up.
+
+    So does one that an input has at another size: in a loop that makes ``ids`` longer, T grows.
+    """
     if len(found) != len(mine.shape):
         return mine.shape
     for dim, size, to in zip(mine.dims, mine.shape, found, strict=True):
-        if dim.isidentifier() and (dim, None) not in bound:
+        if dim.isidentifier():
             bound.setdefault((dim, size), to)
     return tuple(
         to if dim.isdigit() else size_of(dim, size, _Sizes(bound, new, size))
@@ -160,4 +163,4 @@ class _Sizes(dict):
 
     def __init__(self, bound: dict, new: dict, size: int) -> None:
         super().__init__(new)
-        self.update({name: found for (name, at), found in bound.items() if at in (None, size)})
+        self.update({name: found for (name, at), found in bound.items() if at == size})

@@ -108,3 +108,41 @@ def test_inputs_keep_what_gradients_need():
     result = trace(run, x, dims="batch c")
     assert result.check(batch=7), result.check(batch=7)
     assert x.grad.tolist() == [[2.0] * 4] * 2
+
+
+def causal(x):
+    past = torch.ones(x.shape[1], x.shape[1]).tril()
+    return (x @ x.mT).masked_fill(past == 0, -torch.inf).softmax(-1)
+
+
+def test_a_table_made_without_a_device_is_made_where_the_inputs_are():
+    check = trace(causal, torch.randn(2, 5, 4), dims="batch S c").check(batch=3, S=7)
+    assert check and check.dims == ("batch", "S"), check
+    assert trace(lambda x: x + torch.ones(4), X, dims="batch c").check(batch=5)
+
+
+def test_numbers_of_such_a_table_may_still_be_asked_for():
+    def rows(x):
+        return torch.stack([x[place] for place in torch.arange(2).tolist()])
+
+    assert trace(rows, X, dims="batch c").check(c=6)
+
+
+def test_a_device_that_the_code_names_is_still_a_fault():
+    def fixed(x):
+        return x + torch.ones(4, device="cpu")
+
+    check = trace(fixed, X, dims="batch c").check(batch=5)
+    assert check.unchecked and "cpu" in check.reason and "meta" in check.reason
+
+
+def test_a_dim_that_grows_in_a_loop_is_compared_where_it_comes_up():
+    def longer(ids):
+        for _ in range(2):
+            T = ids.shape[1]
+            scores = ids.new_zeros(T, T)
+            ids = torch.cat((ids, scores.sum(0)[None, :1].expand(ids.shape[0], 1)), dim=1)
+        return ids
+
+    check = trace(longer, torch.ones(2, 5), dims="B T").check(B=3, T=8)
+    assert check and check.dims == ("B", "T"), check
