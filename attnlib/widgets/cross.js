@@ -164,7 +164,23 @@ export function drawCross(scene, product, { i, j, d, show = () => true, arcs = t
   if (i !== undefined) scene.band('row', a, { i });
   if (j !== undefined) scene.band('column', b, { j });
   if (i !== undefined && j !== undefined) scene.band('hit', c, { i, j });
+  if (product.maps && product.bias) drawBias(scene, product, c, j);
   return { a, b, c };
+}
+
+/** The bias as one row under the result: every row of the result has it in it. What comes below it moves down. */
+function drawBias(scene, { bias }, c, j) {
+  const y = c.bottom + c.depth + (c.depth ? 104 : 92);
+  const row = scene.grid(sheet(bias, {}), c.x, y, {
+    w: c.w,
+    h: c.h,
+    name: `+ ${shown(bias)}`,
+    words: false,
+    col: { under: true },
+    lit: { j },
+  });
+  if (j !== undefined) scene.band('shift', row, { j });
+  c.under = row.bottom + 10 - c.bottom - c.depth;
 }
 
 /** Beside the cross where there is room, under it where there is none. */
@@ -172,7 +188,9 @@ function ledgerPlace(scene, { b, c }, cols) {
   const w = scene.narrow ? Math.min(44, (scene.width - 104) / cols) : 40;
   const x = Math.min(c.right + 122, scene.width - cols * w - 4);
   if (scene.wide && x - 90 > b.right + 12) return { x, y: b.y, w };
-  return { x: scene.narrow ? 100 : 130, y: c.bottom + c.depth + (scene.narrow ? 92 : 96), w };
+  const left = scene.narrow ? 100 : 130;
+  const under = left + cols * w + 12 > c.x ? c.under || 0 : 0;
+  return { x: left, y: c.bottom + c.depth + under + (scene.narrow ? 92 : 96), w };
 }
 
 export function drawSum(scene, product, places, i, j, d) {

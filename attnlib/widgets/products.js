@@ -45,7 +45,8 @@ function doneWords(trace, product) {
   const inner = dimName(trace, product.dims[0]);
   const [rows, cols] = [dimName(trace, a.rowDim ?? '1'), dimName(trace, b.colDim)];
   if (product.maps) {
-    return say`Every row goes through the same weight on its own: ${rows} stays, and ${inner} becomes ${cols}.`;
+    const bias = product.bias ? say`, plus ${name(product.bias)}, one number for each column` : [];
+    return say`Every row goes through the same weight on its own${bias}: ${rows} stays, and ${inner} becomes ${cols}.`;
   }
   if (product.mixes) {
     return say`Every row leaves with ${dimSize(trace, b.colDim, b.cols)} numbers, a mix of the rows of ${name(product.right)}; the ${inner} that was summed over is gone.`;
@@ -83,6 +84,8 @@ function mismatch(trace, product) {
   ];
 }
 
+const biasWords = ({ bias }, j) => (bias ? say` and ${code(`${shown(bias)}[${j}]`)}` : []);
+
 /** A single number of the result, term by term where there are few of them. */
 function onePhases(product, pairsOf) {
   const n = product.inner[0];
@@ -94,7 +97,7 @@ function onePhases(product, pairsOf) {
         picks: picksOf(product),
         say: (state) => {
           const { i, j } = pick(product, state);
-          return say`Row ${i} and column ${j} give one number: ${n} products add up to it.`;
+          return say`Row ${i} and column ${j} give one number: ${n} products${biasWords(product, j)} add up to it.`;
         },
         draw: (scene, state) => drawCross(scene, product, { ...pick(product, state), show: () => false }),
       },
@@ -107,7 +110,7 @@ function onePhases(product, pairsOf) {
         say: (state, trace) => {
           const { i, j } = pick(product, state);
           const value = sheetsOf(product, state.at).c.value(i, j);
-          return say`${capital(rowWord(trace, product, state.at, i))} and column ${j} give one number: ${n} products add up to ${number(value)}.`;
+          return say`${capital(rowWord(trace, product, state.at, i))} and column ${j} give one number: ${n} products${biasWords(product, j)} add up to ${number(value)}.`;
         },
         draw: (scene, state) => {
           const { i, j } = pick(product, state);

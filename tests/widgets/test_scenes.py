@@ -491,6 +491,38 @@ def test_the_ledger_names_the_weight(facts, head):
     assert "x[2, d]" in labels
 
 
+@pytest.mark.parametrize("width", [390, 1100])
+def test_a_bias_is_drawn_and_said_and_the_sum_is_pytorchs(modules, facts, width):
+    torch.manual_seed(5)
+    x, layer = torch.randn(2, 3), torch.nn.Linear(3, 4)
+    q = layer(x).detach()
+    table = played.Rows("biased")
+    table.know("x", x, "S n_embd")
+    table.know("query.weight", layer.weight.detach(), "H n_embd")
+    table.know("query.bias", layer.bias.detach(), "H")
+    table.row("q", "linear", q, "S H", ["x", "query.weight", "query.bias"], "q = self.query(x)")
+    trace, state = table.trace(), {"i": 1, "j": 2}
+    whole, one = facts(trace, 1, 3, width=width), facts(trace, 1, 2, width=width, state=state)
+    assert "plus query.bias, one number for each column" in whole["caption"]
+    assert "3 products and query.bias[2] add up to" in one["caption"]
+    drawn = {
+        name: [[written(c["text"]) for c in cells(whole, name) if c["index"][0] == i] for i in rows]
+        for name, rows in {"x": range(2), "query.bias": range(4)}.items()
+    }
+    turned = {tuple(c["index"]): written(c["text"]) for c in cells(whole, "query.weight")}
+    for cell in cells(whole, "q"):
+        i, j = cell["index"]
+        made = sum(drawn["x"][i][d] * turned[j, d] for d in range(3)) + drawn["query.bias"][j][0]
+        assert made == pytest.approx(q[i, j].item(), abs=0.05), "what is drawn adds up"
+    line = {m["key"]: m["text"] for m in named(one, "ledger.") if m["type"] == "cell"}
+    products = (x[1] @ layer.weight[2]).item()
+    assert written(line["ledger.3.2"]) == pytest.approx(products, abs=0.006)
+    says = "makes " + f"{q[1, 2].item():.2f}".replace("-", "−")
+    assert any(text.startswith("plus query.bias[2]") and says in text for text in words(one))
+    (bias, *_), ledger = cells(one, "query.bias"), named(one, "ledger.label0")[0]
+    assert width > 480 or ledger["y"] > bias["y"] + bias["h"], "neither covers the other"
+
+
 def test_a_side_of_thousands_is_left_out_but_for_its_ends(facts):
     table = played.Rows("wide")
     table.row("x", "input", torch.zeros(2048, 4096), "S n_embd", [], "x", "input")
