@@ -20,6 +20,8 @@ from .labels import BOOK, LAYER, Label
 from .source import source_of
 from .symbols import Symbols
 
+_CONVOLUTIONS = {"Conv1d": 1, "Conv2d": 2, "Conv3d": 3}  # how many lengths each goes along
+_UNSAID = ast.Constant(None)  # a size that the constructor's call does not show
 _FACTORIES = {"ones", "zeros", "randn", "rand", "empty", "full"}
 
 
@@ -126,6 +128,16 @@ def _layer(result: Constructor, path: str, value: ast.expr) -> None:
         if taken is not None and made is not None:
             result.layers[f"{path}.weight"] = (made, taken)
             result.layers[f"{path}.bias"] = (made,)
+    elif kind in _CONVOLUTIONS:
+        taken, made = argument(0, "in_channels"), argument(1, "out_channels")
+        groups, kernel = argument(6, "groups"), argument(2, "kernel_size") or _UNSAID
+        if taken is not None and made is not None:
+            if groups is not None:
+                taken = ast.BinOp(taken, ast.FloorDiv(), groups)
+            elif None in words:  # **words may hold groups
+                taken = _UNSAID
+            result.layers[f"{path}.weight"] = (made, taken, *[kernel] * _CONVOLUTIONS[kind])
+            result.layers[f"{path}.bias"] = (made,)
     elif kind == "Embedding":
         rows, width = argument(0, "num_embeddings"), argument(1, "embedding_dim")
         if rows is not None and width is not None:
@@ -207,6 +219,8 @@ class Named:
         name = _last(expression)
         if name is not None:
             return self.label(name, size)
+        if expression is _UNSAID:
+            return self._symbols.fresh(size)
         if isinstance(expression, ast.Constant):
             return self._symbols.fresh(size, literal=True)
         if isinstance(expression, ast.BinOp) and isinstance(expression.op, ast.Mult | ast.FloorDiv):

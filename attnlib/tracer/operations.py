@@ -61,6 +61,10 @@ _SIGNATURES = {
     "bitwise_and": "input other", "bitwise_or": "input other", "maximum": "input other",
     "minimum": "input other", "addmm": "input mat1 mat2", "baddbmm": "input batch1 batch2",
     "multi_head_attention_forward": "query key value",
+    "pad": "input pad mode value",
+    **dict.fromkeys(
+        ("conv1d", "conv2d", "conv3d"), "input weight bias stride padding dilation groups"
+    ),
 }  # fmt: skip
 SIGNATURES = {name: words.split() for name, words in _SIGNATURES.items()}
 _AXES = {"dim", "dim0", "dim1", "dim2", "dims", "start_dim", "end_dim", "source", "destination"}

@@ -13,7 +13,6 @@ from tests.tracer.wrong import WRONG
 
 OUTSIDE = {f"outside {name}": sample for name, sample in outside_wrong.WRONG.items()}
 FURTHER = {f"further {name}": sample for name, sample in further_wrong.WRONG.items()}
-FURTHER.pop("further normalised_over_time")  # a convolution has no rule
 ALL = {**WRONG, **OUTSIDE, **FURTHER}
 
 

@@ -4,7 +4,14 @@ A rule gets an ``Operation`` and returns the labels of its result, or of each of
 operation without a rule gets labels that say nothing: sizes are never compared to guess.
 """
 
-from . import elementwise, factories, layouts, pieces, products  # noqa: F401 - they register rules
+from . import (  # noqa: F401 - they register rules
+    convolutions,
+    elementwise,
+    factories,
+    layouts,
+    pieces,
+    products,
+)
 from .elementwise import pointwise
 from .registry import RULES, Unknown
 
