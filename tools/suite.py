@@ -20,16 +20,7 @@ from environment import ROOT
 from notebooks import RUN_ENV
 
 PYTEST = (sys.executable, "-m", "pytest", "-q", "-n", "2")
-NBVAL = (
-    *(
-        *PYTEST,
-        "--dist",
-        "loadscope",
-    ),
-    *("--nbval", "--nbval-current-env", "--nbval-cell-timeout", "120"),
-    *("--nbval-sanitize-with", "tests/nbval.cfg", "book"),
-)
-PLAYERS = (*PYTEST, "tests/test_notebooks.py", "-m", "executes")
+EXECUTED = (*PYTEST, "--dist", "worksteal", "tests/test_notebooks.py", "-m", "executes")
 # Where signatures hold shapes. The tracer reads the code that called it, which the check rewrites.
 SHAPED = (
     "--jaxtyping-packages="
@@ -73,8 +64,8 @@ PARTS = [
     ),
     Part("unit", [(*PYTEST, *UNIT)]),
     Part("shapes", [(*PYTEST, *UNIT, *SHAPED)]),
-    Part("notebooks", [NBVAL, PLAYERS], RUN_ENV),
-    Part("notebooks-avx2", [NBVAL, PLAYERS], RUN_ENV | OTHER_CPU, ("MKL_CBWR",), no_avx2),
+    Part("notebooks", [EXECUTED], RUN_ENV),
+    Part("notebooks-avx2", [EXECUTED], RUN_ENV | OTHER_CPU, ("MKL_CBWR",), no_avx2),
     Part("book", [(sys.executable, "tools/book.py")]),
     Part("pages", [(*PYTEST, "--dist", "worksteal", "tests", "-m", "browser")]),
     Part("planted", [(*PYTEST, "tests", "-m", "planted")]),

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-NBVAL = ("--nbval", "--nbval-current-env", "--nbval-sanitize-with=tests/nbval.cfg")
+EXECUTED = ("tests/test_notebooks.py", "-m", "executes", "-k")
 
 
 @dataclass(frozen=True)
@@ -240,7 +240,7 @@ BOOK = [
         CHAPTER,
         '"3072"',
         '"3073"',
-        (*NBVAL, CHAPTER),
+        (*EXECUTED, "01-projections"),
         ("3073", "1 failed"),
     ),
     Fault(
@@ -248,7 +248,7 @@ BOOK = [
         CHAPTER,
         "import torch.nn.functional as F\\n",
         "import torch.nn.functional as F; 1 / 0\\n",
-        (*NBVAL, CHAPTER),
+        (*EXECUTED, "01-projections"),
         ("ZeroDivisionError",),
     ),
     Fault(
