@@ -384,7 +384,12 @@ def cache_in_another_layout():
     return extend, (torch.randn(2, 3, 7, 4), torch.randn(2, 1, 3, 4)), names
 
 
-@raises(RuntimeError, "a (batch=2, S=5, H=4)", "b (batch=2, S=5, Hv=6)")
+@raises(
+    RuntimeError,
+    "a (batch=2, S=5, H=4)",
+    "b (batch=2, S=5, Hv=6)",
+    suggestion="torch.cat([a, b], dim=-1)",
+)
 def heads_of_two_sizes_stacked():
     def both(a, b):
         return torch.stack((a, b), dim=-1)  # raises

@@ -174,11 +174,21 @@ def joined(failed: Failed) -> tuple[str, list[Candidate]]:
                     f"axis {place} of {first.name} is {failed.size(0, place)}, "
                     f"of {info.name} {failed.size(which, place)}"
                 )
+                if failed.op.name == "stack":
+                    return said, _joined(failed, place, axis)
                 candidates = list(_moved(failed, axis)) + list(
                     _other_axes(failed, axis, len(first.shape))
                 )
-                return said, candidates if failed.op.name == "cat" else []
+                return said, candidates
     return kinds(failed)
+
+
+def _joined(failed: Failed, place: int, axis: int) -> list[Candidate]:
+    """Put features of several widths one after the other; other axes would have to be padded."""
+    if place != len(failed.infos[0].shape) - 1 or axis != place + 1:
+        return []
+    code = f"torch.cat([{', '.join(failed.names)}], dim=-1)"
+    return [Candidate(code, functools.partial(torch.cat, dim=-1))]
 
 
 def _moved(failed: Failed, axis: int) -> Iterator[Candidate]:
