@@ -2,13 +2,16 @@
 
 import contextlib
 import inspect
+import re
 
+import einops
 import pytest
 import torch
+from einops.layers.torch import Rearrange
 
-from attnlib import ShapeError, SingleHeadAttention, trace
+from attnlib import ShapeError, SingleHeadAttention, Trace, trace
 from attnlib.tracer import tracing
-from tests.tracer import outside_raising
+from tests.tracer import further_raising, outside_raising
 from tests.tracer.raising import RAISING
 
 
@@ -66,8 +69,62 @@ def test_the_note_explains_what_others_wrote(name):
         assert error.suggestion is not None and sample.suggestion in error.suggestion, note
 
 
+@pytest.mark.parametrize("name", further_raising.RAISING)
+def test_the_note_explains_what_was_written_later(name):
+    build, kind, words, suggestions = further_raising.RAISING[name]
+    fn, inputs, dims = build()
+    with pytest.raises(kind, match=r"\w") as caught:
+        trace(fn, *inputs, dims=dims)
+    (note,) = caught.value.__notes__
+    for word in words:
+        assert word in note, note
+    found = caught.value.attnlib_trace
+    assert found.steps[-1].kind == "error"
+    if suggestions is not None:
+        assert found.error.suggestion and any(s in found.error.suggestion for s in suggestions)
+
+
+class Heads(torch.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.split = Rearrange("b n (h d) -> b h n d", h=5)
+
+    def forward(self, x):
+        y = x * 2
+        return self.split(y)
+
+
+def packed(x):
+    y = x * 2
+    return einops.pack([y], "b n d e *")
+
+
+def parsed(x):
+    y = x * 2
+    return einops.rearrange([y, y], "b n (h d) -> b h n d", h=3)
+
+
+@pytest.mark.parametrize(("fn", "name", "words"), [
+    (Heads(), "Rearrange", "divide axis of length 12 in chunks of 5"),
+    (packed, "pack", "assumes at least 4 axes"),
+    (parsed, "rearrange", "Wrong shape: expected 3 dims. Received 4-dim tensor."),
+], ids=["layer", "function", "list"])  # fmt: skip
+def test_a_library_that_refuses_its_arguments_is_an_error_row(fn, name, words):
+    with pytest.raises(Exception, match=re.escape(words)) as caught:
+        trace(fn, torch.randn(2, 7, 12), dims="batch S n_embd")
+    found = caught.value.attnlib_trace
+    step = found.steps[-1]
+    assert (step.kind, step.op, step.index) == ("error", name, len(found.steps))
+    assert [info.dims for info in step.inputs] == [("batch", "S", "n_embd")]
+    (note,) = caught.value.__notes__
+    assert f"{name} failed at" in note and "y (batch=2, S=7, n_embd=12)" in note
+    assert type(caught.value).__name__ + ": " in note and words in note
+    assert Trace.from_dict(found.to_dict()).steps == found.steps
+
+
 def test_the_samples_are_many_and_half_are_from_outside():
     assert len(RAISING) >= 25 and len(outside_raising.RAISING) >= 13
+    assert len(further_raising.RAISING) >= 20
 
 
 def shapes_of(names):

@@ -1,0 +1,34 @@
+"""Where code failed, as a note shows it: the line, the expression under carets, torch's words."""
+
+from __future__ import annotations
+
+import linecache
+
+from ..source import Site
+
+
+def at(file: str | None, line: int | None) -> str:
+    if line is None:
+        return f" in {file}" if file else ""
+    return f" at {file}, line {line}" if file else f" at line {line}"
+
+
+def carets(site: Site) -> list[str]:
+    """Show the line, and under it the expression that failed."""
+    line = linecache.getline(site.path, site.line) if site.line else ""
+    text = line.strip()
+    if not text:
+        return [f"    {site.code}"] if site.code else []
+    lines = [f"    {text}"]
+    if site.columns is not None:
+        raw = line.encode()
+        before, under = (raw[: site.columns[0]], raw[site.columns[0] : site.columns[1]])
+        indent = len(line) - len(line.lstrip())
+        start, width = len(before.decode(errors="replace")), len(under.decode(errors="replace"))
+        lines.append("    " + " " * (start - indent) + "^" * width)
+    return lines
+
+
+def first_line(error: BaseException) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__
