@@ -90,11 +90,13 @@ def faults(path: Path) -> list[str]:
 # --- cells --------------------------------------------------------------------------------------
 
 _IMPORT = "from attnlib.exercises import check"
+_ORACLE = "`oracle` is the library's own loops over lists; what `spec` calls in it stands below."
 
 
 def _asked(exercise: Exercise) -> str:
     """What is asked, what may be used, and the same in loops."""
-    loops = fold("The same in plain loops", fence(exercise.loops))
+    said = f"{_ORACLE}\n\n" if "oracle." in exercise.loops else ""
+    loops = fold("The same in plain loops", said + fence(exercise.loops))
     allowed = f"**Allowed:** {exercise.allowed[0].lower()}{exercise.allowed[1:]}"
     asked = f"{exercise.statement} You give back {_returned(exercise.returns)}."
     return f"### Exercise: `{exercise.id}`\n\n{asked}\n\n{allowed}\n\n{loops}"

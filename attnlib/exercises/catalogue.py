@@ -127,7 +127,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "scale-inverted", "The scores are multiplied where they should be divided.",
-        "A power of -0.5 multiplies, a power of 0.5 divides.", "scale",
+        "Divide by head_size ** 0.5, or multiply by head_size ** -0.5.", "scale",
         "return scores * head_size ** 0.5", r"\*|/",
     ),
     Mistake(

@@ -84,7 +84,7 @@ EXERCISES = (
             "Compare each position with each length: (1, S) against (batch, 1).",
             "Scores are (batch, heads, Sq, Sk): the mask stands on the keys, the last dim.",
         ),
-        notice="On the query axis it would block rows, and a blocked row is NaN.",
+        notice="On the query axis it would block rows; by hand a blocked row is NaN.",
         slots=(faults.padding(),),
         extras=frozenset({"fixed-device", "writes-into-argument"}),
     ),
