@@ -33,8 +33,8 @@ function flips() {
       let last = null;
       node.addEventListener('click', () => set(flipped(last, last.i, last.j)), { signal });
       const show = (_, state) => {
-        last = state;
-        node.textContent = `Turn over query ${state.i}, key ${state.j}`;
+        last = { ...state, i: queryOf(state) };
+        node.textContent = `Turn over query ${last.i}, key ${last.j}`;
       };
       return { node, show };
     },
@@ -54,10 +54,22 @@ export function fields(data) {
   return [
     choice('pattern', { label: say`pattern`, options: names.map((name) => [name, name]) }),
     range('n', { label: say`${code('n')} of the pattern`, stops: upTo(N + 1).slice(1), start: 3 }),
-    range('i', { label: say`query ${code('i')}, who asks`, stops: cells, start: 2, role: 'S' }),
+    whoAsks(cells),
     range('j', { label: say`key ${code('j')}, who is asked`, stops: cells, start: 1, role: 'S' }),
     flips(),
   ];
+}
+
+/** A slider that stands on a query of the pattern, also where the chosen one does not ask. */
+function whoAsks(stops) {
+  const field = range('i', { label: say`query ${code('i')}, who asks`, stops, start: 2, role: 'S' });
+  return {
+    ...field,
+    control(set, signal) {
+      const { node, show } = field.control(set, signal);
+      return { node, show: (_, state) => show(queryOf(state)) };
+    },
+  };
 }
 
 const RULES = {
@@ -71,6 +83,9 @@ const RULES = {
 
 /** The queries of a pattern: with a cache only the newest ask. */
 export const asking = ({ pattern, n }) => (pattern === 'cache' ? upTo(N).slice(N - n) : upTo(N));
+
+/** The query that is read: the chosen one, or the first that asks after it. */
+export const queryOf = (state) => Math.max(state.i, asking(state)[0]);
 
 /** The pattern as it is before anybody paints: rows for the queries that ask. */
 export const plainMask = (state) =>
@@ -113,14 +128,14 @@ export const world = (data) => ({ full: 1, words: data.tokens });
 
 export function draw(scene, data, state) {
   const { queries, mask, weights } = made(data, state);
-  const r = queries.indexOf(state.i);
+  const r = queries.indexOf(queryOf(state));
   const x = scene.narrow ? 64 : scene.left;
   const stacked = !scene.wide;
   const low = 118 + (stacked ? 110 + mask.length * scene.cellHeight : 0);
   scene.text('rule', scene.narrow ? 2 : x, 18, say`${code(`may_attend = ${data.rules[state.pattern]}`)}`, 'ink');
   scene.text('n', scene.narrow ? 2 : x, 38, state.pattern === 'causal' ? say`${code('n')} is not used` : say`${code('n')} = ${state.n}: ${MEANS[state.pattern]}`);
   const named = !scene.narrow && queries.length === N; // then the scene names the rows itself
-  const options = { words: named, row: named ? {} : { bare: true }, lit: { i: r < 0 ? undefined : r, j: state.j } };
+  const options = { words: named, row: named ? {} : { bare: true }, lit: { i: r, j: state.j } };
   const grid = (name, rows, at, y, more) => {
     const view = sheet(matrix(name, rows, ['S', 'S']), {});
     if (!named) queries.forEach((i, n) => nameQuery(scene, `${name}.query${i}`, data.tokens[i], at, y, n));
@@ -133,10 +148,8 @@ export function draw(scene, data, state) {
     masked: (value) => value === 0,
     pick: (a, b) => ({ i: queries[a], j: b }),
   });
-  if (r >= 0) {
-    scene.band('cell', first, { i: r, j: state.j });
-    scene.band('row', second, { i: r });
-  }
+  scene.band('cell', first, { i: r, j: state.j });
+  scene.band('row', second, { i: r });
   scene.text('hint', first.x, first.bottom + 22, 'click a cell to turn it over', 'small');
 }
 

@@ -69,6 +69,21 @@ def test_with_a_cache_only_the_new_tokens_ask(shown):
     assert "11 of 12 pairs" in page.locator(".attn-host .caption").inner_text()
 
 
+def test_with_a_cache_a_query_that_asks_is_the_chosen_one(shown):
+    shown("wild").emulate_media(
+        reduced_motion="reduce"
+    )  # nothing is on its way when it is measured
+    page = shown("wild", "pattern=cache;n=2;i=2;j=1")
+    assert page.get_by_label("query i").get_attribute("aria-valuetext") == "4"
+    marked = page.locator(".attn-host .band")
+    first = page.locator(".attn-host [data-cell='may_attend[0,1]']").bounding_box()
+    assert marked.count() == 2, "the cell, and its row of weights"
+    assert abs(marked.first.bounding_box()["y"] - first["y"]) < 4
+    page.get_by_role("button", name="Turn over query 4, key 1").press("Enter")
+    assert "10 of 12 pairs" in page.locator(".attn-host .caption").inner_text()
+    page.emulate_media(reduced_motion="no-preference")
+
+
 def test_a_link_paints(shown):
     page = shown("wild", "pattern=band;n=2;flips=2.5,0.0")
     hatched = page.locator(".attn-host .cell.masked[data-cell^=may_attend]")
