@@ -173,6 +173,7 @@ function inFront(tensor, scene) {
   return sheets.length ? `, sheet ${sheets.join(', ')} in front` : '';
 }
 
+/** @param stage 'before', 'after' or 'walk', as the player tells it; 'made' draws the strides of what was made */
 export function drawMemory(scene, step, stage, bottom, heads) {
   const { at } = scene;
   const [input] = step.inputs;
@@ -204,7 +205,7 @@ export function drawMemory(scene, step, stage, bottom, heads) {
   const strip = drawStrip(scene, step, y, { order, on: walk, label, heads });
   if (heads && stage !== 'before') drawClaims(scene, strip, order, heads);
   else if (!heads && !moved) {
-    drawHops(scene, step, strip, low, stage === 'walk' ? output : input, stage === 'walk');
+    drawHops(scene, step, strip, low, ['walk', 'made'].includes(stage) ? output : input, stage === 'walk');
   }
   const beside = strip.end + 36 < scene.width - 150;
   drawStrides(scene, tensors, beside ? strip.end + 36 : strip.x, beside ? y + 4 : strip.bottom + 40, !beside);

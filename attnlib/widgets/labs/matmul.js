@@ -110,9 +110,16 @@ export function draw(scene, data, state) {
     const [row, col] = mark.ref.index;
     if (all.scores[row][col] !== all.right[row][col]) mark.kind += ' wrong';
   }
+  let bottom = Math.max(...scene.marks.map(({ y = 0, h = 0 }) => y + h));
+  if (scene.marks.some(({ kind }) => / wrong$/.test(kind))) {
+    bottom += 30;
+    const means = say`red dashes: not what a row of ${code('q')} and a row of ${code('k')} give`;
+    scene.text('dashes', scene.narrow ? 2 : scene.left, bottom, means);
+  }
   if (!step) return;
-  const bottom = Math.max(...scene.marks.map(({ y = 0, h = 0 }) => y + h));
-  drawMemory(scene, step, 'after', bottom + (scene.narrow ? 30 : 24));
+  drawMemory(scene, step, 'made', bottom + (scene.narrow ? 30 : 24));
+  const label = scene.marks.find(({ key }) => key === 'memory.label');
+  if (label && state.turn === 'reshape') label.parts = say`memory of ${code('k')}; arrows: strides of ${code('k reshaped')}`;
 }
 
 export default { fields, world, sentence, draw, facts };

@@ -83,3 +83,15 @@ def test_wrong_scores_are_dashed(shown):
     assert page.locator(".cell.wrong[data-cell^=scores]").count() == 9
     page = shown("matmul", "turn=copy")
     assert page.locator(".cell.wrong").count() == 0
+
+
+def test_of_reshaped_keys_the_arrows_are_their_own_and_dashes_are_explained(shown):
+    def said(link):
+        return shown("matmul", link).locator(".attn-host svg").text_content()
+
+    far, near = K.reshape(4, 3).stride()
+    reshaped, transposed = said("turn=reshape"), said("turn=transpose")
+    assert f"stride {far}" in reshaped and f"stride {near}" in reshaped
+    assert "arrows: strides of k reshaped" in reshaped
+    assert "red dashes: not what a row of q and a row of k give" in reshaped
+    assert f"stride {K.stride()[0]}" in transposed and "red dashes" not in transposed
