@@ -85,8 +85,9 @@ export function draw(scene, data, state) {
 function drawRow(scene, data, state, x, y) {
   const { divided, top, shifted, powers, sum, weights } = made(data, state);
   const n = weights.length;
-  const w = Math.min(scene.cellWidth, (scene.width - x - 6) / n);
-  data.tokens.forEach((word, j) => scene.text(`word${j}`, x + (j + 0.5) * w, y - 38, short(word, w), 'middle small'));
+  const most = 6 * Math.max(...data.tokens.map((word) => word.length)) + 6;
+  const w = Math.min(Math.max(scene.cellWidth, Math.min(most, 60)), (scene.width - x - 6) / n);
+  heads(data.tokens, w).forEach((word, j) => scene.text(`word${j}`, x + (j + 0.5) * w, y - 38, word, 'middle small'));
   const shift = state.shift === 'yes' ? `− max (${number(top)})` : 'not shifted';
   const low = scene.ledger('row', x, y, w, 'S', [
     { label: 'score', values: state.scores.map(([score]) => score + state.add) },
@@ -97,12 +98,20 @@ function drawRow(scene, data, state, x, y) {
   ]);
   const bottom = drawBar(scene, weights, x, low + 22, n * w);
   const [small, large] = data.edge.map((edge, n) => `e^${edge} = ${power(data.recorded[n])}`);
-  scene.text('recorded', scene.narrow ? 2 : x, bottom + 30, say`recorded in ${code('float32')}: ${small}, ${large}`);
-  return { right: x + n * w, bottom: bottom + 30 };
+  scene.text('recorded', scene.narrow ? 2 : x, bottom + 30, say`recorded in ${code('float32')}:`);
+  scene.text('recorded.powers', scene.narrow ? 2 : x, bottom + 48, `${small}, ${large}`);
+  return { right: x + n * w, bottom: bottom + 48 };
 }
 
 const power = (value) => (value === 'inf' ? '+∞' : value.toExponential(2).replace('e+', 'e'));
 const short = (word, w) => (word.length * 6 > w ? `${word.slice(0, Math.max(1, Math.floor(w / 6) - 1))}…` : word);
+
+/** The tokens over columns of width w; their places, where shortened words are no longer told apart. */
+function heads(tokens, w) {
+  const words = tokens.map((word) => short(word, w));
+  const lost = words.some((word, j) => word !== tokens[j] && words.indexOf(word) !== words.lastIndexOf(word));
+  return lost ? tokens.map((_, j) => String(j)) : words;
+}
 
 /** The weights as parts of one bar of length 1; nothing where they are no numbers. */
 function drawBar(scene, weights, x, y, width) {

@@ -1,5 +1,6 @@
 """Lab 05 against PyTorch: weights and mix at any temperature, and what the shift is for."""
 
+import itertools
 import math
 
 import pytest
@@ -77,3 +78,21 @@ def test_scores_are_typed_and_the_temperature_moves_by_keyboard(shown):
     assert page.locator(".attn-host .caption").inner_text() != before
     page.get_by_role("button", name="Start again").click()
     assert "goes to “token 0”" in page.locator(".attn-host .caption").inner_text()
+
+
+def test_tokens_are_told_apart_on_a_phone_and_no_words_meet(shown):
+    page = shown("softmax")
+    page.emulate_media(reduced_motion="reduce")
+    boxes = {}
+    for width in (390, 1280):
+        page.set_viewport_size({"width": width, "height": 900})
+        page.wait_for_timeout(150)  # a new width is drawn
+        labels = page.locator(".attn-host svg .label").all()
+        boxes[width] = {label.text_content(): label.bounding_box() for label in labels}
+        assert {"token 0", "token 1", "token 2"} <= set(boxes[width])
+    ends = [boxes[390][f"token {j}"] for j in range(3)]
+    assert all(a["x"] + a["width"] < b["x"] for a, b in itertools.pairwise(ends))
+    at = boxes[1280]
+    note = next(box for text, box in at.items() if text.startswith("e^88"))
+    assert note["x"] + note["width"] < at["smallest value"]["x"]
+    page.emulate_media(reduced_motion="no-preference")
