@@ -71,7 +71,7 @@ export function sentence(data, state) {
   if (leaks.length) {
     const blind = rowsOf(leaks).filter((i) => !may[i].some(Boolean));
     return blind.length
-      ? say`${listed(blind).replace('r', 'R')} may attend to nothing, and yet ${blind.length > 1 ? 'they look' : 'it looks'} at everything, the future too: ${number(weights[blind[0]][3])} for the last token. No error tells you.`
+      ? say`${listed(blind).replace('r', 'R')} may attend to nothing, and yet ${blind.length > 1 ? 'they look' : 'it looks'} at everything, the future too: ${number(weights[blind[0]][3])} for the last token. No error tells you; this library gives zeros.`
       : say`${leaks.length} blocked places get a weight, up to ${number(Math.max(...leaks.map(([i, j]) => weights[i][j])))}: ${FILLS.find(([name]) => name === state.fill)[1]} is not low enough.`;
   }
   const became = state.fill === '-1e9' && stored !== -1e9 ? say` ${dtype} stores −1e9 as ${String(stored).replace('-', '−')}.` : [];
@@ -85,8 +85,8 @@ export function facts(data, state) {
   return [
     { caption: 'may_attend, True may', head, rows: named(may) },
     ...(error ? [] : [{ caption: 'masked scores', head, rows: named(masked) }]),
-    ...(error ? [] : [{ caption: 'weights by softmax', head, rows: named(weights) }]),
-    { caption: 'weights by attention_weights', head, rows: named(ours) },
+    ...(error ? [] : [{ caption: 'weights by torch.softmax, of PyTorch', head, rows: named(weights) }]),
+    { caption: 'weights by attention_weights, of this library', head, rows: named(ours) },
   ];
 }
 
@@ -106,8 +106,8 @@ export function draw(scene, data, state) {
     ['may not', 'nn.MultiheadAttention: True may not', over((allowed) => !allowed), { hatch: blocked }],
     ['added', 'additive: 0 may', error ? null : over((allowed) => (allowed ? 0 : stored)), { hatch: (i, j) => isFill(blocked(i, j) && stored) }],
     ['masked', 'masked scores', masked, { hatch: (i, j) => masked[i][j] === -Infinity }],
-    ['weights', 'softmax gives', weights, { hatch: (i, j) => zero(weights)(i, j), kind: leak }],
-    ['ours', 'attention_weights gives', ours, { hatch: (i, j) => zero(ours)(i, j) }],
+    ['weights', 'PyTorch: torch.softmax', weights, { hatch: (i, j) => zero(weights)(i, j), kind: leak }],
+    ['ours', 'this library: attention_weights', ours, { hatch: (i, j) => zero(ours)(i, j) }],
   ];
   const cols = scene.narrow ? 2 : 3;
   const [w, h] = scene.narrow ? [40, 28] : [Math.min(54, (scene.width - 200) / 12), 34];
@@ -120,6 +120,7 @@ export function draw(scene, data, state) {
   });
   const low = 62 + Math.ceil(items.length / cols) * down - 44;
   scene.text('recorded', left, low, say`Recorded from a run of PyTorch in ${code(state.dtype)}.`);
+  scene.text('zeros', left, low + 20, say`A row that may see nothing is zeros in this library.`);
 }
 
 function writeName(scene, key, name, x, y, width) {

@@ -96,3 +96,10 @@ def test_leaking_weights_are_dashed_and_blocked_ones_hatched(shown):
     assert page.locator(".cell.wrong[data-cell^='weights']").count() == 8
     assert page.locator(".cell.masked[data-cell^='weights']").count() == 5
     assert page.locator(".cell.masked[data-cell^='may[']").count() == 13
+
+
+def test_whose_weights_they_are_stands_above_them(shown):
+    said = shown("mask", "rows=padded;fill=-1e9").locator(".attn-host svg").text_content()
+    assert "PyTorch: torch.softmax" in said
+    assert "this library: attention_weights" in said
+    assert "A row that may see nothing is zeros in this library." in said
