@@ -77,7 +77,7 @@ export function facts(data, state) {
 // ---------- drawing
 
 export function draw(scene, data, state) {
-  const x = scene.narrow ? 8 : 30;
+  const x = scene.narrow ? 14 : 30;
   const width = Math.min(scene.width - 2 * x - 8, 720);
   const { scores, weights } = rowAt(data, state);
   drawLine(scene, x, 64, width, scores, expected(data, state));

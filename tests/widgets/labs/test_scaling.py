@@ -54,7 +54,23 @@ def test_the_sentence_and_the_table_say_what_is_drawn(shown):
     assert f"{spread:.2f}" in said
     assert f"{largest:.2f}" in said
     page.locator(".attn-host summary").click()
+    page.locator(".attn-host table").nth(1).wait_for()  # made after the fold has opened
     cells = (
         page.locator(".attn-host table").nth(1).locator("tr").last.locator("td").all_inner_texts()
     )
     assert cells[:2] == [f"{spread:.4f}", f"{largest:.4f}"]
+
+
+def test_the_ends_of_the_line_stay_on_a_phone(shown):
+    page = shown("scaling")
+    page.emulate_media(reduced_motion="reduce")
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.wait_for_timeout(150)  # a new width is drawn
+    stage = page.locator(".attn-host .stage").bounding_box()
+    ends = [
+        page.locator(f".attn-host svg .label:text-is('{n}')").bounding_box() for n in ("−64", "64")
+    ]
+    assert ends[0]["x"] >= stage["x"]
+    assert ends[1]["x"] + ends[1]["width"] <= stage["x"] + stage["width"]
+    page.emulate_media(reduced_motion="no-preference")
+    page.set_viewport_size({"width": 1280, "height": 900})
