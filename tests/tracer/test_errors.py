@@ -122,6 +122,39 @@ def test_a_library_that_refuses_its_arguments_is_an_error_row(fn, name, words):
     assert Trace.from_dict(found.to_dict()).steps == found.steps
 
 
+class Joined(torch.nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.project = torch.nn.Linear(width, width)
+        self.net = torch.nn.Sequential(torch.nn.Linear(6, 6), torch.nn.Linear(4, 4))
+
+    def forward(self, y):
+        return self.project(y.transpose(1,2))  # fmt: skip
+
+
+class Added(Joined):
+    def forward(self, y):
+        return self.project(y + abs(y))
+
+
+class Inside(Joined):
+    def forward(self, y):
+        return self.net(y)
+
+
+@pytest.mark.parametrize(("module", "shape", "suggestion"), [
+    (Joined(12), (2, 3, 5, 4), "self.project(y.transpose(1, 2).flatten(-2))"),
+    (Added(12), (2, 3, 5, 4), "self.project((y + abs(y)).transpose(1, 2).flatten(2))"),
+    (Inside(12), (2, 4, 6), None),  # what lies between two layers of a Sequential has no name
+], ids=["joined", "added", "inside"])  # fmt: skip
+def test_a_suggestion_is_code_in_the_readers_own_names(module, shape, suggestion):
+    y = torch.randn(shape)
+    found = trace(module, y, on_error="return")
+    assert found.error.suggestion == suggestion
+    if suggestion is not None:
+        assert eval(suggestion, {"self": module, "y": y}).shape == (2, shape[2], 12)
+
+
 def test_the_samples_are_many_and_half_are_from_outside():
     assert len(RAISING) >= 25 and len(outside_raising.RAISING) >= 13
     assert len(further_raising.RAISING) >= 20

@@ -6,6 +6,7 @@ candidate is never shown before it ran on the meta device: ``explained`` sees to
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -56,9 +57,10 @@ class Failed:
     def instead(self, name: str, new: str) -> str:
         """Write the failed expression with one operand replaced, or the new operand alone."""
         pattern = rf"(?<![\w.]){re.escape(name)}(?![\w(])"
-        if len(re.findall(pattern, self.code)) != 1 or "\n" in self.code:
-            return new
-        return re.sub(pattern, lambda _: new, self.code)
+        for code in (self.code, _normal(self.code)):  # names are written in Python's own spacing
+            if len(re.findall(pattern, code)) == 1 and "\n" not in code:
+                return re.sub(pattern, lambda _: new, code)
+        return new
 
     def word(self, which: int, axis: int) -> str:
         """Write a size so that it can stand in the code: a variable that holds it, or a number."""
@@ -84,10 +86,21 @@ def clash(*names: str):
     return register
 
 
+def _normal(code: str) -> str:
+    try:
+        return ast.unparse(ast.parse(code, mode="eval"))
+    except SyntaxError:
+        return code
+
+
 def on(name: str) -> str:
     """Put an expression in parentheses where a method is to be called on it."""
-    simple = name.replace(".", "").replace("_", "").isalnum() or name.endswith((")", "]"))
-    return name if simple and name.count("(") == name.count(")") else f"({name})"
+    try:
+        node = ast.parse(name, mode="eval").body
+    except SyntaxError:
+        return f"({name})"
+    simple = isinstance(node, ast.Name | ast.Attribute | ast.Call | ast.Subscript)
+    return name if simple else f"({name})"
 
 
 def batch_clash(a, b) -> int | None:

@@ -98,18 +98,20 @@ def _linear_candidates(failed: Failed, x: TensorInfo, weight: TensorInfo) -> Ite
     def layer(x: Tensor, t: Tensors) -> Tensor:
         return torch.nn.functional.linear(x, *t[1:])
 
-    call = failed.code.replace(x.name, "{}", 1) if x.name in failed.code else "layer({})"
+    def call(operand: str) -> str:
+        return failed.instead(x.name, operand)
+
     name = on(x.name)
     if len(x.shape) == 4 and x.shape[1] * x.shape[3] == wanted:
         yield Candidate(
-            call.format(f"{name}.transpose(1, 2).flatten(2)"),
+            call(f"{name}.transpose(1, 2).flatten(2)"),
             lambda t: layer(t[0].transpose(1, 2).flatten(2), t),
         )
     if len(x.shape) > 1 and math.prod(x.shape[-2:]) == wanted:
-        yield Candidate(call.format(f"{name}.flatten(-2)"), lambda t: layer(t[0].flatten(-2), t))
+        yield Candidate(call(f"{name}.flatten(-2)"), lambda t: layer(t[0].flatten(-2), t))
     if len(x.shape) > 1 and x.shape[-2] == wanted:
         yield Candidate(
-            call.format(f"{name}.transpose(-2, -1)"), lambda t: layer(t[0].transpose(-2, -1), t)
+            call(f"{name}.transpose(-2, -1)"), lambda t: layer(t[0].transpose(-2, -1), t)
         )
     if len(weight.shape) == 2 and x.shape[-1:] == weight.shape[:1]:
         yield Candidate(f"{name} @ {on(weight.name)}", lambda t: t[0] @ t[1])
