@@ -390,6 +390,16 @@ def test_the_controls_stay_put_and_nothing_scrolls_sideways(play, head, width):
     assert max(tops) - min(tops) <= 60, "a wrapped headline or picker line at most"
 
 
+def test_on_a_phone_what_has_the_focus_is_not_under_the_bar(play, head):
+    page = play(head[0], width=390)
+    bar = page.locator(".rest").bounding_box()["y"]
+    ends = page.locator(".steps button, .tools button").evaluate_all(
+        "nodes => nodes.map((node) => (node.focus(), node.getBoundingClientRect().bottom))"
+    )
+    assert len(ends) >= 11 + 4, "the steps, and the tools"
+    assert max(ends) <= bar
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1280, 390])
 def test_axe_finds_nothing(play, head, scheme, width):
