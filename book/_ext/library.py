@@ -112,8 +112,7 @@ class Library(Directive):
 
     def section(self, module, name):
         thing = getattr(module, name)
-        # A heading of the page may be the same word.
-        section = nodes.section(ids=[f"{module.__name__}.{name}"], names=[name])
+        section = nodes.section(ids=[name], names=[name])
         section += nodes.title("", "", nodes.literal("", name))
         env = self.state.document.settings.env
         env.note_dependency(

@@ -77,13 +77,17 @@ def packed(data: bytes) -> int:
 
 
 def weigh(page, soups) -> dict[str, int]:
-    """Weigh what one page asks for, by kind; a font is compressed already."""
+    """Weigh what one page asks for, by kind; a font is compressed already.
+
+    Browsers fetch the font of the formulas only where there is a formula.
+    """
     soup = soups[page]
     weight = {"html": packed(page.read_bytes()), "css": 0, "js": 0, "font": 0}
     for sheet in soup.find_all("link", rel="stylesheet"):
         path = (page.parent / sheet["href"]).resolve()
         weight["css"] += packed(path.read_bytes())
-        for font in re.findall(r'url\("?([^")]+)"?\)', path.read_text()):
+        fonts = re.findall(r'url\("?([^")]+)"?\)', path.read_text()) if soup.find("math") else []
+        for font in fonts:
             weight["font"] += (path.parent / font).stat().st_size
     for script in soup.find_all("script", src=True):
         weight["js"] += packed((page.parent / script["src"]).resolve().read_bytes())
