@@ -139,6 +139,15 @@ def residual_of_another_width():
     return add, (x_of(2, 5, 12), x_of(2, 5, 4)), dims
 
 
+@raises(RuntimeError, "n_embd = 10 does not divide by n_heads = 4")
+def heads_that_would_be_five_of_another_size():
+    def split(x, n_heads=4):
+        batch, S, n_embd = x.shape
+        return x.view(batch, S, n_heads, n_embd // n_heads)
+
+    return split, (x_of(2, 6, 10),), "batch S n_embd"
+
+
 @raises(RuntimeError, "n_embd = 64 does not divide by heads = 5", "640 numbers")
 def heads_do_not_divide():
     def split(x, heads):

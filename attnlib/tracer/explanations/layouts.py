@@ -119,6 +119,7 @@ def view(failed: Failed) -> tuple[str, list[Candidate]]:
         said = f"an axis of {count} does not split into {asked} = {known}"
     elif len(shape) == len(x.shape) + 1 and shape[-2] > 0 and x.shape and x.shape[-1] % shape[-2]:
         said += f"; {failed.size(0, -1)} does not divide by {named[-2].replace('=', ' = ')}"
+        return said, []  # sizes that fit would mean another number of heads
     return said, list(_fitting(failed, x, shape, count))
 
 
@@ -141,10 +142,12 @@ def _copied(failed: Failed, x: TensorInfo, shape: list[int]) -> Iterator[Candida
 
 
 def _fitting(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> Iterator[Candidate]:
-    """Try the size that makes the last axis, or one before it, fit."""
+    """Try the size that makes the last axis, or one before it, fit; what x has already, stays."""
     if failed.op.name == "unflatten":
         return
-    for place in reversed(range(len(shape))):
+    pairs = enumerate(zip(shape, x.shape, strict=False))
+    first = next((place for place, (new, old) in pairs if new != old), min(len(shape), len(x.shape)))
+    for place in reversed(range(first, len(shape))):
         rest = math.prod(n for axis, n in enumerate(shape) if axis != place and n >= 0)
         others = [n for axis, n in enumerate(shape) if axis != place]
         if rest and count % rest == 0 and -1 not in others:
