@@ -6,7 +6,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterator
-from itertools import combinations
+from itertools import combinations, takewhile
 
 import torch
 from torch import Tensor
@@ -145,9 +145,8 @@ def _fitting(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> Ite
     """Try the size that makes the last axis, or one before it, fit; what x has already, stays."""
     if failed.op.name == "unflatten":
         return
-    pairs = enumerate(zip(shape, x.shape, strict=False))
-    first = next((place for place, (new, old) in pairs if new != old), min(len(shape), len(x.shape)))
-    for place in reversed(range(first, len(shape))):
+    kept = takewhile(lambda sizes: sizes[0] == sizes[1], zip(shape, x.shape, strict=False))
+    for place in reversed(range(len(list(kept)), len(shape))):
         rest = math.prod(n for axis, n in enumerate(shape) if axis != place and n >= 0)
         others = [n for axis, n in enumerate(shape) if axis != place]
         if rest and count % rest == 0 and -1 not in others:
