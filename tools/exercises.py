@@ -89,8 +89,10 @@ def faults(path: Path) -> list[str]:
 
 # --- cells --------------------------------------------------------------------------------------
 
-_IMPORT = "from attnlib.exercises import check"
-_ORACLE = "`oracle` is the library's own loops over lists; what `spec` calls in it stands below."
+_IMPORT = "from attnlib.exercises import check, hint"
+_ORACLE = """`spec` says what is wanted. What it calls from `oracle`, the library's own loops over
+lists, stands below it."""
+_LENGTHS = " There are `Sq` queries and `Sk` keys, not always as many."
 
 
 def _asked(exercise: Exercise) -> str:
@@ -98,7 +100,8 @@ def _asked(exercise: Exercise) -> str:
     said = f"{_ORACLE}\n\n" if "oracle." in exercise.loops else ""
     loops = fold("The same in plain loops", said + fence(exercise.loops))
     allowed = f"**Allowed:** {exercise.allowed[0].lower()}{exercise.allowed[1:]}"
-    asked = f"{exercise.statement} You give back {_returned(exercise.returns)}."
+    lengths = _LENGTHS if "Sq" in " ".join([exercise.returns, *exercise.dims.values()]) else ""
+    asked = f"{exercise.statement} You give back {_returned(exercise.returns)}.{lengths}"
     return f"### Exercise: `{exercise.id}`\n\n{asked}\n\n{allowed}\n\n{loops}"
 
 
@@ -108,17 +111,22 @@ def _returned(dims: str) -> str:
 
 
 def _stub(exercise: Exercise) -> str:
-    """The stub under a name of its own, so that no name of the chapter is overwritten."""
     name = exercise.solution.__name__
-    stub = exercise.stub.replace(f"def {name}(", f"def my_{name}(", 1)
-    return f'{stub}\n\ncheck("{exercise.id}", my_{name})'
+    return f'{_mine(exercise, exercise.stub)}\n\ncheck("{exercise.id}", my_{name})'
+
+
+def _mine(exercise: Exercise, text: str) -> str:
+    """The function under a name of its own, so that no name of the chapter is overwritten."""
+    name = exercise.solution.__name__
+    return text.replace(f"def {name}(", f"def my_{name}(", 1)
 
 
 def _told(exercise: Exercise) -> str:
     """Hints one at a time, a solution, and what to notice in it."""
     ordinal = ("A hint", "A second hint", "A third hint", "A fourth hint")
     folds = [fold(name, hint) for name, hint in zip(ordinal, exercise.hints, strict=False)]
-    folds.append(fold("A solution", f"{fence(solution(exercise.id))}\n\n{exercise.notice}"))
+    solved = fence(_mine(exercise, solution(exercise.id)))
+    folds.append(fold("A solution", f"{solved}\n\n{exercise.notice}"))
     return "\n\n".join(folds)
 
 

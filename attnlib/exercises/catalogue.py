@@ -28,8 +28,8 @@ _CACHE = "s = q @ k_cache.mT / q.shape[-1] ** 0.5\n"
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(
-        "not-written", "There is nothing in the body yet.",
-        "Replace the three dots; hint() gives one step at a time.", "scores", "...",
+        "not-written", "There is nothing in the body yet: replace the three dots.",
+        "Begin with two shapes, that of each input and that of the result.", "scores", "...",
     ),
     Mistake(
         "raises", "Your code raises before it has a result.",

@@ -30,7 +30,7 @@ def judge(
     if not callable(function):
         return _say("wrong-type", function, f"{type(function).__name__} is not a function.")
     if untouched(function) and "not-written" not in off:
-        return _say("not-written", function)
+        return _not_written(exercise, function)
     runner = Runner(function)
     with restored():
         torch.manual_seed(seed)  # code that draws at random gets the same verdict every time
@@ -67,13 +67,17 @@ def _unusable(
         return _say("too-slow", function, str(outcome.error) + ".")
     empty = isinstance(outcome.error, NotImplementedError) or outcome.value is ...
     if empty and "not-written" not in off:
-        return _say("not-written", function)
+        return _not_written(exercise, function)
     if outcome.changed and "writes-into-argument" not in off:
         named = ", ".join(outcome.changed)
         return _show("writes-into-argument", exercise, runner, trial, f"It is {named}.")
     if outcome.error is None and outcome.tensor is None and "wrong-type" not in off:
         return _say("wrong-type", function, f"It returns {_kind(outcome.value)}.")
     return None
+
+
+def _not_written(exercise: Exercise, function: Callable) -> Verdict:
+    return _say("not-written", function, f'hint("{exercise.id}") gives one step at a time.')
 
 
 def _kind(value: object) -> str:

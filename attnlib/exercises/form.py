@@ -61,7 +61,7 @@ class Exercise:
             parts.append(_without_docstring(source(getattr(oracle, name))))
         if any(re.search(r"(?<!def )\battention\(", part) for part in parts[1:]):
             parts.append(_without_docstring(source(oracle.attention)))
-        return "\n\n".join(parts)
+        return "\n\n".join([parts[0], *_constants("\n".join(parts[1:])), *parts[1:]])
 
     def __repr__(self) -> str:
         return f"Exercise({self.id!r}, chapter {self.chapter}: {self.statement})"
@@ -113,6 +113,13 @@ def _without_docstring(text: str) -> str:
     lines = text.splitlines()
     first = function.body[0]
     return "\n".join(lines[: first.lineno - 1] + lines[first.end_lineno :])
+
+
+def _constants(code: str) -> list[str]:
+    """Return the lines of `oracle` that set a constant which the code reads, as one block."""
+    lines = re.findall(r"^([A-Z]+)( = [^#\n]*[^#\s])", inspect.getsource(oracle), flags=re.M)
+    used = [name + value for name, value in lines if re.search(rf"\b{name}\b", code)]
+    return ["\n".join(used)] if used else []
 
 
 LARGEST = 7

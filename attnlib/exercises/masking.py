@@ -46,8 +46,8 @@ EXERCISES = (
     Exercise(
         id="causal-mask",
         chapter=4,
-        statement="Say which query may see which key; the last query is the newest token and sees "
-        "every key.",
+        statement="Say which query may see which key. The last query is the newest token and sees "
+        "every key; each query before it sees one key less.",
         allowed="Anything but attnlib.",
         dims={"Sq": "size Sq", "Sk": "size Sk", "device": "device"},
         returns="bool Sq Sk",
@@ -55,17 +55,17 @@ EXERCISES = (
         solution=causal_mask,
         hints=(
             "Write down the row of the last query first: it is True throughout.",
-            "Each row before it sees one key less: query i sees the keys up to Sk - Sq + i.",
+            "Each row before it ends one key earlier: query i sees the keys up to Sk - Sq + i.",
             "tril takes the diagonal on which it starts to cut.",
         ),
-        notice="With Sq == Sk the diagonal is 0 and the alignment cannot be seen.",
+        notice="Where Sq is Sk, counting from the first key or from the last gives the same.",
         slots=(faults.causal(),),
         extras=frozenset({"fixed-device"}),
     ),
     Exercise(
         id="mask-scores",
         chapter=4,
-        statement="Give the scores that softmax should not see a value that takes all weight away.",
+        statement="Hide scores: where a query may not attend, put the value that leaves no weight.",
         allowed="Anything but attnlib.",
         dims={"scores": "batch Sq Sk", "may_attend": "bool Sq Sk"},
         returns="batch Sq Sk",

@@ -30,7 +30,7 @@ EXERCISES = (
         hints=(
             "Which dim do x and the weight share? It is the one that is summed.",
             "The weight is (out, in): that dim is its last one, and matmul wants it first.",
-            "x @ weight.T, or an einsum whose two operands end with the same letter.",
+            "x @ weight.T; the dims in front of the last one, batch and S, are carried along.",
         ),
         notice="No token meets another here: the sum runs over n_embd only.",
         slots=(faults.project_one(),),

@@ -61,7 +61,8 @@ EXERCISES = (
     Exercise(
         id="weights",
         chapter=5,
-        statement="Turn each row of scores into weights: positive, and 1 in sum.",
+        statement="Turn each row of scores into weights: never negative, and 1 in sum. (Rows that "
+        "are -inf throughout come in the next exercise.)",
         allowed="Anything but attnlib; try it without torch.softmax.",
         dims={"scores": "batch Sq Sk"},
         returns="batch Sq Sk",
@@ -89,10 +90,10 @@ EXERCISES = (
         solution=safe_weights,
         hints=(
             "What does a row of -inf give, and where does the NaN come from?",
-            "A NaN that you replace afterwards still stands in the backward pass.",
+            "A NaN that you replace afterwards still spoils the gradients: 0 times NaN is NaN.",
             "Put harmless numbers into such rows before the softmax, zeros after it.",
         ),
-        notice="nan_to_num after the softmax repairs the values, not the gradients.",
+        notice="nan_to_num, which puts 0 for NaN, repairs the weights but not the gradients.",
         slots=(faults.weigh(3, safe=True),),
         dress=_some_rows_see_nothing,
         extras=COMMON,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
+import torch
 
 import catalogue
 import exercises as tool
@@ -78,6 +80,24 @@ def test_a_stub_that_nobody_has_filled_says_so() -> None:
         for cell in stubs:
             if cell["cell_type"] == "code":
                 assert "○ not-written" in json.dumps(cell["outputs"], ensure_ascii=False)
+
+
+@pytest.mark.parametrize("path", [p for p in HOLDERS if tool.own(p)], ids=named)
+def test_the_page_holds_what_its_exercises_ask_for(path: Path) -> None:
+    """The hint that the check names can be called there, and a pasted solution passes."""
+    cells = read(path)["cells"]
+    space = {"torch": torch}
+    exec(next(text for cell in cells if "import check" in (text := tool.text(cell))), space)
+    made = [cell for cell in cells if tool.is_made(cell)]
+    for exercise in tool.own(path):
+        stub = next(text for c in made if f'check("{exercise.id}"' in (text := tool.text(c)))
+        body, called = stub.rsplit("\n", 1)
+        exec(body, space)
+        said = str(eval(called, space))
+        assert eval(re.search(r"hint\(.*?\)", said)[0], space) == exercise.hints[0]
+        told = next(text for c in made if exercise.notice in (text := tool.text(c)))
+        exec(re.search(r"```python\n(.*?)```", told, flags=re.S)[1], space)
+        assert eval(called, space).passed
 
 
 def test_every_mistake_stands_on_its_page_once() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import pathlib
 import random
 import signal
@@ -48,6 +49,14 @@ def test_sizes_are_pairwise_different_and_then_collide(exercise: Exercise) -> No
         assert len(set(sizes.values())) == len(sizes), sizes
     free = {n: s for n, s in draw(exercise, COLLIDING, 0).sizes.items() if n != "n_embd"}
     assert len(set(free.values()) - {2}) == 1 or "kv_heads" in free
+
+
+@pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
+def test_the_loops_hold_every_constant_that_they_read(exercise: Exercise) -> None:
+    names = [node for node in ast.walk(ast.parse(exercise.loops)) if isinstance(node, ast.Name)]
+    made = {node.id for node in names if isinstance(node.ctx, ast.Store)}
+    read = {node.id for node in names if isinstance(getattr(oracle, node.id, None), float)}
+    assert read <= made
 
 
 def test_the_spec_is_the_oracle() -> None:
