@@ -83,7 +83,9 @@ class Findings:
                 continue
             code = site.expression or site.code or call.op
             key = (site.path, site.line, code, frozenset(dims))
-            found.setdefault(key, Warning(site.line, code, _message(verb, dims, a.size), dims))
+            found.setdefault(
+                key, Warning(site.line, code, _message(verb, dims, a.size, call.op), dims)
+            )
         return list(found.values())
 
     def _collide(self, a: Label, b: Label, call: Call, site: Site, verb: str) -> None:
@@ -121,11 +123,11 @@ def _names(label: Label) -> set[tuple[str, object]]:
     }
 
 
-def _message(verb: str, dims: tuple[str, str], size: int) -> str:
+def _message(verb: str, dims: tuple[str, str], size: int, op: str) -> str:
     a, b = dims
     if verb == GLUES:
         return (
-            f"this reshape puts pieces of {b} under the name {a}: the shape fits, the numbers are "
+            f"this {op} puts pieces of {b} under the name {a}: the shape fits, the numbers are "
             f"in other places; move the axes with transpose first"
         )
     if verb == TURNS:

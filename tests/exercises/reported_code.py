@@ -15,7 +15,7 @@ CODE |= {
     2: (
         "(1, 2) kept after a head axis came in front",
         "error",
-        "sums over K",
+        "sums over the last dim of q, d = 8, and the second-to-last",
         """
 B, h, T, d = 2, 4, 6, 8
 q, k = torch.randn(B, h, T, d), torch.randn(B, h, T, d)

@@ -36,8 +36,8 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
     place = "second-to-last" if inner == -2 else "last"
     if a.shape[-1] != b.shape[inner]:
         said = (
-            f"(…, m, K) @ (…, K, n) sums over K: the last dim of {a.name} is {failed.size(0, -1)}, "
-            f"the {place} of {b.name} is {failed.size(1, inner)}"
+            f"a matmul sums over the last dim of {a.name}, {failed.size(0, -1)}, and the {place} "
+            f"of {b.name}, {failed.size(1, inner)}: the two must be equal"
         )
     else:
         batch = batch_clash(a.shape[:-2], b.shape[:-2])

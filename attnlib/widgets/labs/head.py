@@ -37,15 +37,16 @@ def build(
         **{f"w_{n}": numbers(w.tolist()) for n, w in zip("qkv", weights, strict=True)},
         "tokens": words,
     }
+    features = [f"feature {d}" for d in range(output.shape[-1])]
     tables = [
         Table("weights: who looks at whom", ("", *words), _named(words, shares)),
-        Table(
-            "output of the head", ("", *map(str, range(output.shape[-1]))), _named(words, output)
-        ),
+        Table("output of the head", ("", *features), _named(words, output)),
     ]
     question = "what does each line of a head make of your own numbers?"
     return Lab("head", "One head, your numbers", question, data, tables)
 
 
 def _named(words: list[str], rows: Tensor) -> list[tuple]:
-    return [(word, *row) for word, row in zip(words, rows.tolist(), strict=True)]
+    """A row of numbers after each word, without the dust that sums leave where they cancel."""
+    swept = [[round(value, 6) or 0.0 for value in row] for row in rows.tolist()]
+    return [(word, *row) for word, row in zip(words, swept, strict=True)]

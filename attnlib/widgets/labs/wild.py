@@ -18,7 +18,7 @@ RULES = {
     "prefix": "(j <= i) | (j < n)",
     "cache": "causal_mask(n, S)",
 }
-STARTS = {"causal": 1, "padding": 4, "band": 3, "global": 1, "prefix": 3, "cache": 2}
+STARTS = {"padding": 4, "band": 3, "global": 1, "prefix": 3, "cache": 2}
 
 
 def build(scores: Tensor | None = None, tokens: Sequence[str] | None = None) -> Lab:
@@ -36,7 +36,7 @@ def build(scores: Tensor | None = None, tokens: Sequence[str] | None = None) -> 
         Table(
             "patterns of a mask, i asks and j is asked",
             ("pattern", "in PyTorch", "n here"),
-            [(name, rule, STARTS[name]) for name, rule in RULES.items()],
+            [(name, rule, STARTS.get(name, "–")) for name, rule in RULES.items()],
         ),
         Table(
             "weights under the causal mask",

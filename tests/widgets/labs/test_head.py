@@ -68,3 +68,11 @@ def test_a_row_of_the_figure_can_be_chosen_by_hand_and_by_keyboard(shown):
     assert sorted(hatched) == sorted(
         f"{name}[{i},{j}]" for name in ("masked", "weights") for i, j in future
     )
+
+
+def test_the_fallback_writes_0_where_sums_leave_dust():
+    x = torch.tensor([[-3e-9, 1.0, 2.0], [0.5, 1.0, 2.0]])  # the first token: what rounding leaves
+    made = lab("head", x=x, weights=[torch.tensor([[1.0, 0.0, 0.0]])] * 3)
+    table = made.tables[1]
+    assert table.head == ("", "feature 0") and table.rows[0] == ("token 0", 0.0)
+    assert "<td>token 0</td><td>0</td>" in made._repr_html_()
