@@ -20,13 +20,13 @@ QUIET = ROOT / "tools" / "jupyter"
 FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
 
 
-def command(options: list[str], folder: Path = BOOK) -> list[str]:
-    """JupyterLab on a folder, with a person's own options behind ours."""
-    words = [sys.executable, "-m", "jupyterlab", f"--ServerApp.ip={HOST}"]
-    words.append(f"--ServerApp.root_dir={folder}")
+def words(options: list[str]) -> list[str]:
+    """Give JupyterLab our few options, but for those that a person's own stand in for."""
+    ours = [f"--ServerApp.ip={HOST}", f"--ServerApp.root_dir={BOOK}"]
     # A container's only user is root, which Jupyter refuses where others could reach it.
-    words += ["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []
-    return [*words, *options]
+    ours += ["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []
+    named = {option.partition("=")[0] for option in options}
+    return [option for option in ours if option.partition("=")[0] not in named] + options
 
 
 def quiet(environ: Mapping[str, str]) -> dict[str, str]:
@@ -45,13 +45,18 @@ def elsewhere(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: folder for name in FOLDERS if name not in environ}
 
 
-def main() -> int:
-    environment = os.environ | quiet(os.environ) | elsewhere(os.environ)
+def main() -> None:
+    os.environ.update(quiet(os.environ) | elsewhere(os.environ))
     if not os.access(BOOK, os.W_OK):
         print(f"{BOOK} cannot be written: cells run, but nothing is saved", file=sys.stderr)
-    words = command(sys.argv[1:])
-    os.execve(words[0], words, environment)
+    # Where its folders are is asked when it is imported.
+    from jupyterlab.labapp import LabApp
+
+    LabApp.launch_instance(words(sys.argv[1:]))
+    # All is closed and said. A thread that waits for more files to read would keep the process.
+    sys.stdout.flush()
+    os._exit(0)
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    main()

@@ -27,20 +27,21 @@ IN_COLAB = "import sys, types\nsys.modules['google.colab'] = types.ModuleType('g
 
 
 def closure(*names: str) -> set[str]:
-    """The named packages and all that they ask for, as installed here."""
-    found: set[str] = set()
-    waiting = list(names)
+    """The named packages and all that they ask for, also of one another's extras, as installed."""
+    found: set[tuple[str, str]] = set()
+    waiting = [(name, "") for name in names]
     installed = {canonicalize_name(d.name) for d in distributions()}
     while waiting:
-        name = canonicalize_name(waiting.pop())
-        if name in found or name not in installed:
+        name, extra = waiting.pop()
+        name = canonicalize_name(name)
+        if (name, extra) in found or name not in installed:
             continue
-        found.add(name)
+        found.add((name, extra))
         for line in distribution(name).requires or ():
             wanted = Requirement(line)
-            if wanted.marker is None or wanted.marker.evaluate({"extra": ""}):
-                waiting.append(wanted.name)
-    return found
+            if wanted.marker is None or wanted.marker.evaluate({"extra": extra}):
+                waiting += [(wanted.name, asked) for asked in ("", *wanted.extras)]
+    return {name for name, _ in found}
 
 
 def linked(folder: Path, names: set[str], *, colab: bool = False) -> Path:

@@ -401,10 +401,17 @@ def in_player(name: str, file: str, old: str, new: str, test: str) -> Fault:
 PLAYER = [
     in_player(
         "player: a growing sum that forgets",
-        "cross.js",
+        "sums.js",
         "sum += x * y;",
         "sum = x * y;",
         "test_scenes.py::test_the_growing_sum_is_pytorchs",
+    ),
+    in_player(
+        "player: a bias that is added but not drawn",
+        "cross.js",
+        "if (product.maps && product.bias) drawBias",
+        "if (false) drawBias",
+        "test_scenes.py::test_a_bias_is_drawn_and_said_and_the_sum_is_pytorchs",
     ),
     in_player(
         "player: the open cells are hatched",
@@ -536,6 +543,14 @@ LAUNCH = [
         '"ServerApp.allow_origin": "*"',
         ("tests/launch/test_serve.py", "-k", "one_origin"),
         ("test_only_one_origin_with_the_token_is_heard",),
+    ),
+    Fault(
+        "lab: it asks whether news are wanted",
+        "tools/jupyter/labconfig/page_config.json",
+        "true",
+        "false",
+        ("tests/launch/test_lab.py",),
+        ("no question, no news",),
     ),
 ]
 

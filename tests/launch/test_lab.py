@@ -1,0 +1,142 @@
+"""`make lab` in Chromium: a chapter is run, its player steps, it is saved; and it is read again."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+import kernels
+import lab
+
+pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
+PATIENT = {"timeout": 90_000}
+NAME = "index.ipynb"
+NO_KERNEL = (
+    "--KernelSpecManager.ensure_native_kernel=False",
+    "--KernelSpecManager.allowed_kernelspecs=none",
+)
+
+
+@contextmanager
+def jupyterlab(folder: Path, *options: str) -> Iterator[str]:
+    """JupyterLab as `make lab` starts it, on a folder of notebooks; gives its address."""
+    port = kernels.free_port()
+    options = (*options, f"--ServerApp.root_dir={folder}", f"--ServerApp.port={port}")
+    environment = {k: v for k, v in os.environ.items() if k != "ATTNLIB_STATIC"}
+    own = {name: str(folder.with_name("settings")) for name in lab.FOLDERS}
+    running = subprocess.Popen(
+        [sys.executable, "tools/lab.py", "--no-browser", "--log-level=ERROR", *options],
+        cwd=lab.ROOT,
+        env=environment | own | {"JUPYTER_TOKEN": "token"},
+        stdin=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert kernels.answers(port, running)
+        yield f"http://{kernels.HOST}:{port}/lab"
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 0
+    finally:
+        running.kill()
+        running.communicate()
+
+
+@pytest.fixture
+def page(browser: Browser) -> Iterator[Page]:
+    context = browser.new_context(viewport={"width": 1280, "height": 900}, reduced_motion="reduce")
+    page = context.new_page()
+    page.asked = []
+    page.on("request", lambda request: page.asked.append(request.url))
+    yield page
+    context.close()
+
+
+def unrun(folder: Path) -> Path:
+    """Copy the chapter without its outputs: what is seen later was made in this run."""
+    notebook = json.loads((lab.BOOK / NAME).read_text(encoding="utf-8"))
+    for cell in notebook["cells"]:
+        if cell["cell_type"] == "code":
+            cell.update(outputs=[], execution_count=None)
+    folder.mkdir()
+    (folder / NAME).write_text(json.dumps(notebook), encoding="utf-8")
+    return folder / NAME
+
+
+def code_cells(file: Path) -> list[dict]:
+    """The cells of a notebook that hold code, as the file has them."""
+    cells = json.loads(file.read_text(encoding="utf-8"))["cells"]
+    return [cell for cell in cells if cell["cell_type"] == "code"]
+
+
+def choose(page: Page, menu: str, item: str) -> None:
+    page.get_by_role("menuitem", name=menu, exact=True).click()
+    page.locator(".lm-Menu-itemLabel", has_text=re.compile(f"^{item}$")).click()
+
+
+def outputs(page: Page) -> Locator:
+    """What the cells of the notebook in front show."""
+    return page.locator(".jp-NotebookPanel:not(.lm-mod-hidden) .jp-OutputArea-output")
+
+
+def steps_forward(page: Page) -> None:
+    """Press the first player's own button, and see its caption change."""
+    player = outputs(page).locator(".attn-player").first
+    player.scroll_into_view_if_needed(**PATIENT)
+    caption = player.locator(".caption")
+    told = caption.text_content(**PATIENT)
+    player.get_by_role("button", name=re.compile("^Next")).first.click()
+    expect(caption).not_to_have_text(told)
+
+
+def read_only(page: Page, address: str, name: str) -> None:
+    """Open a notebook alone, where there is no kernel for it."""
+    page.goto(f"{address}/tree/{name}?reset&token=token")
+    page.get_by_role("dialog").get_by_role("button", name="No Kernel").click(**PATIENT)
+
+
+def save(page: Page) -> None:
+    choose(page, "File", "Save Notebook")
+    expect(page.locator(".lm-DockPanel-tabBar .jp-mod-dirty")).to_have_count(0, **PATIENT)
+
+
+def test_a_chapter_runs_plays_is_saved_and_is_read_again(page: Page, tmp_path: Path) -> None:
+    file = unrun(tmp_path / "book")
+    before = (lab.BOOK / NAME).read_bytes()
+    with jupyterlab(file.parent) as address:
+        assert page.request.get(address.replace("/lab", "/api/contents")).status == 403
+        page.goto(f"{address}/tree/{NAME}?token=token")
+        # The notebook says *Idle* before it has a kernel; the status bar does when it has one.
+        expect(page.locator("#jp-main-statusbar")).to_contain_text("| Idle", **PATIENT)
+        choose(page, "Run", "Run All Cells")
+        # Cells run in order. A folded one shows no number, so the last one's is waited for.
+        last = page.locator(".jp-CodeCell .jp-InputPrompt").last
+        expect(last).to_have_text(f"[{len(code_cells(file))}]:", **PATIENT)
+        steps_forward(page)
+        save(page)
+        assert page.locator(".jp-Dialog, .jp-toast-message").count() == 0  # no question, no news
+    saved = code_cells(file)
+    assert [cell["execution_count"] for cell in saved] == list(range(1, len(saved) + 1))
+    kinds = [output["output_type"] for cell in saved for output in cell["outputs"]]
+    assert "execute_result" in kinds and "error" not in kinds
+
+    sent = file.with_name("sent.ipynb")  # by somebody else: this Jupyter has not seen it run
+    sent.write_text(file.read_text(encoding="utf-8").replace("Four promises", "Promises"))
+    with jupyterlab(file.parent, *NO_KERNEL) as address:
+        read_only(page, address, NAME)
+        steps_forward(page)
+        read_only(page, address, sent.name)
+        expect(outputs(page).locator("table").first).to_contain_text("q = self.query(x)")
+        assert outputs(page).locator(".attn-host").count() == 0
+    assert (lab.BOOK / NAME).read_bytes() == before
+    assert [url for url in page.asked if f"//{kernels.HOST}:" not in url] == []
