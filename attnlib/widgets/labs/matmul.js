@@ -43,7 +43,7 @@ export function made(data, { turn, q, k }) {
 
 export function sentence(data, state) {
   const { i, j, turn, q, k } = state;
-  const { scores, right, strides } = made(data, state);
+  const { factor, scores, right, strides } = made(data, state);
   const place = code(`scores[${i}, ${j}]`);
   const digits = decimals([right, scores || []].flat(2));
   if (!scores) {
@@ -51,8 +51,12 @@ export function sentence(data, state) {
   }
   const value = number(right[i][j], digits);
   if (turn === 'reshape' || turn === 'nothing') {
-    const same = scores[i][j] === right[i][j] ? 'the same only by chance' : `where row ${j} of the keys gives ${value}`;
-    return say`The shape fits, so no error is raised. But column ${j} is no key: ${place} is ${number(scores[i][j], digits)}, ${same}.`;
+    const wanted = transpose(k);
+    const isKey = (_, at) => factor.every((row, d) => row[at] === wanted[d][at]);
+    if (k.every(isKey)) return say`The shape fits, and with these keys the numbers do too. With other keys they do not: change one number.`;
+    const column = isKey(null, j) ? `column ${j} is key ${j} only by chance` : `column ${j} is not key ${j}`;
+    const same = scores[i][j] === right[i][j] ? 'as it should be, by chance' : `where row ${j} of the keys gives ${value}`;
+    return say`The shape fits, so no error is raised. But ${column}: ${place} is ${number(scores[i][j], digits)}, ${same}.`;
   }
   const memory =
     turn === 'copy'

@@ -67,7 +67,7 @@ export function facts(data, state) {
       rows: scores.map((score, j) => [j, score, weights[j]]),
     },
     {
-      caption: 'measured over 512 rows',
+      caption: 'measured over 512 rows; gradient: the median, at the softmax',
       head: ['H', ...CURVES.map(([name]) => name)],
       rows: data.sizes.map((size) => [size, ...measured(data, { ...state, H: size })]),
     },

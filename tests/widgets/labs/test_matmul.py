@@ -54,6 +54,18 @@ def test_square_keys_multiply_without_an_error_and_are_called_wrong(ask):
     assert f"gives {right:.2f}".replace("-", "−") in said
 
 
+def test_keys_that_look_alike_when_turned_are_not_called_wrong(ask):
+    ones = {"q": Q.tolist(), "k": torch.ones(3, 4).tolist()}
+    assert (TURNS["reshape"](torch.ones(3, 4)) == 1).all()
+    said = ask("matmul", "sentence", turn="reshape", **ones)
+    assert "with these keys the numbers do too" in said and "is not key" not in said
+    first_alike = torch.tensor([[1.0, 2, 3, 2], [9, 8, 3, 4], [5, 2, 7, 6]])
+    assert torch.equal(TURNS["reshape"](first_alike)[:, 0], first_alike[0])
+    keys = {"q": Q.tolist(), "k": first_alike.tolist()}
+    assert "column 0 is key 0 only by chance" in ask("matmul", "sentence", turn="reshape", **keys)
+    assert "column 1 is not key 1" in ask("matmul", "sentence", turn="reshape", j=1, **keys)
+
+
 def test_a_typed_number_counts_and_what_is_none_does_not(shown):
     page = shown("matmul")
     cell = page.get_by_label("q[0, 0]")
