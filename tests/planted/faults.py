@@ -340,6 +340,13 @@ LABS = [
         "test_matmul.py",
     ),
     in_lab(
+        "lab: keys that look alike are called wrong",
+        "labs/matmul.js",
+        "if (k.every(isKey)) return",
+        "if (!k.length) return",
+        "test_matmul.py::test_keys_that_look_alike_when_turned_are_not_called_wrong",
+    ),
+    in_lab(
         "lab: leaks looked for among what is allowed",
         "labs/mask.js",
         "!may[i][j] && weights[i][j] > 0",
@@ -468,6 +475,22 @@ EXERCISES = [
         "None  # code",
         (ANSWERS, "-k", "random_code"),
         ("test_random_code_gets_the_same_verdict_every_time",),
+    ),
+    Fault(
+        "exercises: loops that read a constant which they do not hold",
+        "attnlib/exercises/form.py",
+        'return ["\\n".join(used)] if used else []',
+        "return []",
+        ("tests/exercises/test_checker.py", "-k", "every_constant"),
+        ("test_the_loops_hold_every_constant_that_they_read[mask-scores]",),
+    ),
+    Fault(
+        "exercises: a hint is named that the page does not have",
+        CHAPTER,
+        "import check, hint",
+        "import check",
+        ("tests/book/test_exercises.py", "-k", "page_holds and 01"),
+        ("NameError", "'hint'"),
     ),
     Fault(
         "check: sizes may agree by chance",
