@@ -1,6 +1,6 @@
 """The player and the labs: a trace as something to see, numbers as something to change."""
 
-from .html import page_script, player_html, save_html
+from .html import page_script, player_html, save_html, tools_script
 from .labs import LABS, lab, lab_script
 from .live import live
 from .source import tokens_css
@@ -14,4 +14,5 @@ __all__ = [
     "player_html",
     "save_html",
     "tokens_css",
+    "tools_script",
 ]

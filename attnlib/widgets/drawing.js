@@ -9,8 +9,11 @@ const MARKS = {
     make: () => shape('g', {}, shape('rect'), shape('text')),
     set(node, mark) {
       const [rect, text] = node.children;
-      rect.setAttribute('width', mark.w);
-      rect.setAttribute('height', mark.h);
+      const inset = /\b(on|wrong)\b/.test(mark.kind) ? 1.5 : 0; // else its neighbours would lie on its outline
+      rect.setAttribute('x', inset);
+      rect.setAttribute('y', inset);
+      rect.setAttribute('width', mark.w - 2 * inset);
+      rect.setAttribute('height', mark.h - 2 * inset);
       const pattern = /\b(masked|nan)\b/.exec(mark.kind);
       rect.setAttribute('fill', pattern && !/\bghost\b/.test(mark.kind) ? `url(#${pattern[1]})` : '');
       rect.style.fill = /\b(masked|nan|empty|ghost|inf)\b/.test(mark.kind) ? '' : mark.fill;
@@ -146,5 +149,6 @@ export function drawing() {
         : []),
     );
   }
-  return { root, patch, point, markOf: (node) => refs.get(node) };
+  const cellAt = ({ target }) => refs.get(target.closest('.cell'));
+  return { root, patch, point, cellAt };
 }

@@ -1,7 +1,8 @@
 /* Operands, signs and results side by side, on a new line where the room ends. */
 
+import { drawGrid } from './grid.js';
 import { unit } from './scene.js';
-import { sheet } from './trace.js';
+import { sheet } from './tensor.js';
 
 /** Draw sheets and signs from left to right, on a new line where the room ends. Items: { view, … } or { sign }. */
 export function flow(scene, items, top = scene.top + 20) {
@@ -37,7 +38,7 @@ export function flow(scene, items, top = scene.top + 20) {
       );
     }
     sign = null;
-    const place = scene.grid(item.view, x, y, {
+    const place = drawGrid(scene, item.view, x, y, {
       w: unit(w, item.view.cols),
       h: unit(h, item.view.rows),
       words: items.length === 1 && scene.narrow ? 'right' : first,

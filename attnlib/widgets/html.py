@@ -10,27 +10,36 @@ from functools import cache
 from typing import Any
 
 from . import output
-from .source import SHARED, Bundle, handed_on, text_of
+from .source import SHARED, Bundle, hand_on
 
+START = "$page.start();\n"
+KEEP_TOOLS = "window.attnlibTools ??= $tools;\n"
 COLUMNS = ("", "variable", "code", "operation", "shape", "sizes", "memory")
 
 
 @cache
-def page_script(*, brief: bool = False) -> str:
+def page_script(*, book: bool = False) -> str:
     """Write the classic script that mounts every player of the page it stands in.
 
-    The brief one, for pages of a book, leaves colours to their style sheet, and fetches the labs'
-    scripts, to which it hands modules on.
+    The one for pages of the book leaves colours to their style sheet. What a page may never
+    need, the scripts of labs and of the player's tools, it fetches later and hands modules on to.
 
     Example:
         >>> "window.attnlibPlayer" in page_script()
         True
     """
-    last, also = text_of("start.js"), ()
-    if brief:
-        watch = "$labs_near.watch(document.currentScript.src);\n"
-        last, also = handed_on(SHARED) + last + watch, ("labs/near.js",)
-    return Bundle("page.js", last, also, brief=brief).text().replace("</", "<\\/")
+    if book:
+        first = f"$later.from(document.currentScript.src);\n{hand_on()}"
+        last, also = f"{first}{START}$labs_near.watch();\n", ("later.js", "labs/near.js")
+    else:
+        last, also = KEEP_TOOLS + START, ("tools.js",)
+    return Bundle("page.js", last, also, book=book).text().replace("</", "<\\/")
+
+
+@cache
+def tools_script() -> str:
+    """Write the classic script of the player's tools, for pages of the book."""
+    return Bundle("tools.js", KEEP_TOOLS, present=SHARED, book=True).text().replace("</", "<\\/")
 
 
 PLAYER = output.Script(

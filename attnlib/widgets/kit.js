@@ -54,6 +54,10 @@ export function number(value, digits = 2) {
   return text.replaceAll('-', '−');
 }
 
+/** A value with all the digits that were recorded. */
+export const exact = (value) =>
+  typeof value === 'number' && Number.isFinite(value) ? String(value).replace('-', '−') : number(value);
+
 /** The fewest decimals, two at most, that write all of `values` exactly. */
 export function decimals(values) {
   const finite = values.filter((value) => typeof value === 'number' && Number.isFinite(value));
@@ -77,6 +81,24 @@ export const element = (tag, attributes = {}, ...children) =>
   build(document.createElement(tag), attributes, children);
 export const shape = (tag, attributes = {}, ...children) =>
   build(document.createElementNS(SVG, tag), attributes, children);
+
+export const button = (attributes, ...children) => element('button', { type: 'button', ...attributes }, ...children);
+
+/** A table, the text alternative of a figure: `rows` begin with what they are called, a head of '' is no heading. */
+export function table(caption, head, rows) {
+  const line = (...cells) => element('tr', {}, ...cells);
+  const body = rows.map(([first, ...rest]) =>
+    line(element('th', { scope: 'row' }, first), ...rest.map((text) => element('td', {}, text))),
+  );
+  const heads = head.map((text) => (text ? element('th', { scope: 'col' }, text) : element('td')));
+  return element(
+    'table',
+    {},
+    element('caption', {}, caption),
+    element('thead', {}, line(...heads)),
+    element('tbody', {}, ...body),
+  );
+}
 
 /** The class of a dimension: only the five roles have a colour. */
 export const roleClass = (role) => (ROLES.includes(role) ? `dim ${role}` : 'dim');

@@ -4,24 +4,23 @@ import { flow, front, hidden, joined } from './flow.js';
 import { code, dim, list, number, range, say } from './kit.js';
 import { maskPhases, maskedPhases } from './masks.js';
 import { softmaxPhases } from './softmax.js';
-import { dimName, dimSize, namedShape, rank, sheet, shown } from './trace.js';
+import { dimName, dimSize, named, namedShape, rank, sheet } from './tensor.js';
 
 const SIGNS = { add: '+', sub: '−', mul: '×', div: '÷' };
-const name = (tensor) => code(shown(tensor));
 
 // ---------- inputs
 
 function countWords(trace, tensor) {
   const n = rank(tensor);
   const of = (axis) => dimSize(trace, tensor.dims[axis], tensor.shape[axis]);
-  if (n === 0) return say`${name(tensor)} is a single number.`;
-  if (n === 1) return say`${name(tensor)} is one row of ${of(0)} numbers.`;
+  if (n === 0) return say`${named(tensor)} is a single number.`;
+  if (n === 1) return say`${named(tensor)} is one row of ${of(0)} numbers.`;
   const rows = say`${of(n - 2)} ${tensor.shape[n - 2] === 1 ? 'row' : 'rows'} of ${of(n - 1)} numbers each`;
   if (tensor.shape.slice(0, -2).every((size) => size === 1)) {
-    return say`${name(tensor)} is ${rows}${n > 2 ? ', on a single sheet' : ''}.`;
+    return say`${named(tensor)} is ${rows}${n > 2 ? ', on a single sheet' : ''}.`;
   }
   const lead = list(tensor.shape.slice(0, -2).map((_, axis) => of(axis)));
-  return say`${name(tensor)} is a stack of ${lead} sheets; on each, ${rows}.`;
+  return say`${named(tensor)} is a stack of ${lead} sheets; on each, ${rows}.`;
 }
 
 const inputPhases = (step, trace) => [
@@ -69,9 +68,9 @@ function drawScale(scene, step, sign, done) {
     .filter(Number.isFinite);
   const reach = Math.max(1, Math.ceil(Math.max(0, ...finite)));
   const low = places.bottom + 66;
-  drawSpread(scene, 'before', view, low, say`the numbers of ${name(input)} on a line`, reach, done);
+  drawSpread(scene, 'before', view, low, say`the numbers of ${named(input)} on a line`, reach, done);
   if (done) {
-    drawSpread(scene, 'after', sheet(output, scene.at), low + 72, say`those of ${name(output)}`, reach);
+    drawSpread(scene, 'after', sheet(output, scene.at), low + 72, say`those of ${named(output)}`, reach);
   }
 }
 
@@ -86,7 +85,7 @@ function scalePhases(step, trace) {
   const sign = heads ? [say`÷ √${H}`, say`= ${short}`] : say`${SIGNS[step.op] || step.op} ${short}`;
   const why = heads
     ? say`Each score is a sum of ${H} = ${size} products and tends to grow with √${H}; dividing by √${H} = ${short} takes that growth away.`
-    : say`Every number of ${name(input)} meets the same number: ${sign}.`;
+    : say`Every number of ${named(input)} meets the same number: ${sign}.`;
   const shrink = heads || step.op === 'div' ? 1 / root : step.op === 'mul' ? root : null;
   const after =
     shrink === null || !(shrink > 0)
@@ -100,25 +99,25 @@ function scalePhases(step, trace) {
 
 // ---------- everything else
 
-const SAYS = {
+const MAP_WORDS = {
   cat: (step, trace) =>
-    say`${list(step.inputs.map((tensor) => [name(tensor)]))} are joined along ${axisAt(trace, step)}, in this order.`,
+    say`${list(step.inputs.map((tensor) => [named(tensor)]))} are joined along ${axisAt(trace, step)}, in this order.`,
   stack: (step) =>
-    say`${list(step.inputs.map((tensor) => [name(tensor)]))} become the sheets along a new axis.`,
+    say`${list(step.inputs.map((tensor) => [named(tensor)]))} become the sheets along a new axis.`,
   sum: (step, trace) =>
     say`The numbers along ${axisAt(trace, step)} are added; that axis is ${rank(step.outputs[0]) === rank(step.inputs[0]) ? 'now 1 long' : 'gone'}.`,
   mean: (step, trace) =>
     say`The numbers along ${axisAt(trace, step)} are averaged; that axis is ${rank(step.outputs[0]) === rank(step.inputs[0]) ? 'now 1 long' : 'gone'}.`,
   layer_norm: (step, trace) =>
     say`Each row is shifted to mean 0 and divided by its own spread along ${dimName(trace, step.inputs[0].dims.at(-1))}; the shape stays.`,
-  embedding: (step) => say`Each id picks its row of the table: ${name(step.outputs[0])} holds one row an id.`,
+  embedding: (step) => say`Each id picks its row of the table: ${named(step.outputs[0])} holds one row an id.`,
   dropout: () =>
     say`In training some numbers are set to 0 and the others made larger to keep the mean; the shape stays.`,
   scaled_dot_product_attention: () =>
     say`One fused call does scores, scale, mask, softmax and weighted sum; the S × S weights are never handed out.`,
   layers: ({ params, code: title, inputs: [x], outputs: [y] }, trace) => {
-    const comes = x ? say` from ${name(x)} ${namedShape(trace, x)}` : [];
-    const goes = y ? say` to ${name(y)} ${namedShape(trace, y)}` : [];
+    const comes = x ? say` from ${named(x)} ${namedShape(trace, x)}` : [];
+    const goes = y ? say` to ${named(y)} ${namedShape(trace, y)}` : [];
     return params.count > 1
       ? say`${title} run the same ${params.length} steps again, ${params.count} times with weights of their own,${comes}${goes}. Open them in the list to play them.`
       : say`${title} runs the same ${params.length} steps with weights of its own,${comes}${goes}. Open it in the list to play them.`;
@@ -138,17 +137,17 @@ function axisAt(trace, step) {
 }
 
 function plainWords(step, trace) {
-  if (SAYS[step.op]) return SAYS[step.op](step, trace);
+  if (MAP_WORDS[step.op]) return MAP_WORDS[step.op](step, trace);
   if (!step.inputs.length) {
-    return say`${code(step.op)} makes ${list(step.outputs.map((tensor) => [name(tensor), ' ', ...namedShape(trace, tensor)].map((part) => (part.kind === undefined ? { text: part, kind: '' } : part))))} out of no other tensor.`;
+    return say`${code(step.op)} makes ${list(step.outputs.map((tensor) => [named(tensor), ' ', ...namedShape(trace, tensor)].map((part) => (part.kind === undefined ? { text: part, kind: '' } : part))))} out of no other tensor.`;
   }
-  const of = list(step.inputs.map((tensor) => [name(tensor)]));
+  const of = list(step.inputs.map((tensor) => [named(tensor)]));
   if (SIGNS[step.op] && step.inputs.length === 2) {
     const [a, b] = step.inputs;
     const spreads = a.shape.join() !== b.shape.join();
-    return say`${of} meet number by number${spreads ? say`; ${name(rank(a) < rank(b) ? a : b)} ${namedShape(trace, rank(a) < rank(b) ? a : b)} is used again and again along the axes it lacks` : ''}.`;
+    return say`${of} meet number by number${spreads ? say`; ${named(rank(a) < rank(b) ? a : b)} ${namedShape(trace, rank(a) < rank(b) ? a : b)} is used again and again along the axes it lacks` : ''}.`;
   }
-  return say`${code(step.op)} makes ${list(step.outputs.map((tensor) => [name(tensor)]))} from ${of}.`;
+  return say`${code(step.op)} makes ${list(step.outputs.map((tensor) => [named(tensor)]))} from ${of}.`;
 }
 
 function errorPhases(step) {

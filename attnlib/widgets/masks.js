@@ -2,9 +2,8 @@
 
 import { flow, front, hidden } from './flow.js';
 import { clamp, code, number, range, say } from './kit.js';
-import { dimName, rank, sheet, shown } from './trace.js';
+import { dimName, named, rank, sheet } from './tensor.js';
 
-const name = (tensor) => code(shown(tensor));
 const openIn = (view, i) => range(view.cols).filter((j) => view.value(i, j) === true).length;
 
 /** The first row that has closed keys and more than one open key: there a mask can be seen at work. */
@@ -85,14 +84,14 @@ export function maskedPhases(step) {
   return [
     {
       say: () =>
-        say`${shared ? 'The same ' : ''}${name(mask)} is laid over ${name(scores)}${shared ? ', once for every sheet' : ''}${fill === undefined ? '' : say`: where it says ${closed}, ${number(Number(fill), 0)} comes in`}.`,
+        say`${shared ? 'The same ' : ''}${named(mask)} is laid over ${named(scores)}${shared ? ', once for every sheet' : ''}${fill === undefined ? '' : say`: where it says ${closed}, ${number(Number(fill), 0)} comes in`}.`,
       draw: (scene) => draw(scene, false),
     },
     {
       say: () =>
         fill === undefined
-          ? say`Where ${name(mask)} says ${code('True')} the first number is taken, elsewhere the second.`
-          : say`Where ${name(mask)} says ${closed} the score becomes ${number(Number(fill), 0)}; every other score stays as it was.`,
+          ? say`Where ${named(mask)} says ${code('True')} the first number is taken, elsewhere the second.`
+          : say`Where ${named(mask)} says ${closed} the score becomes ${number(Number(fill), 0)}; every other score stays as it was.`,
       draw: (scene) => draw(scene, true),
     },
   ];

@@ -1,22 +1,11 @@
 /* Memory: the strip of numbers that a tensor is read from, its strides as jumps, and who reads which part. */
 
-import { code, dim, range, say } from './kit.js';
+import { dim, range, say } from './kit.js';
 import { cellsOf, isOpen } from './open.js';
 import { originOf } from './origins.js';
-import {
-  SHARES,
-  address,
-  axisRole,
-  chosen,
-  indices,
-  namedShape,
-  namedStrides,
-  rank,
-  shown,
-} from './trace.js';
+import { SHARES, address, axisRole, chosen, indices, named, namedShape, namedStrides, rank, ravel } from './tensor.js';
 
 const STRIP = 64; // memory is drawn number by number up to so many numbers
-const ravel = (index, sizes) => index.reduce((sum, i, axis) => sum * sizes[axis] + i, 0);
 
 /** How many of n cells stand in a line of `most` at most: lines are as equal as can be. */
 function evenly(n, most) {
@@ -159,7 +148,7 @@ function drawStrides(scene, tensors, x, y, apart) {
       `strides${n}.shape`,
       tx,
       ty,
-      say`${code(shown(tensor))} ${namedShape(scene.trace, tensor)}`,
+      say`${named(tensor)} ${namedShape(scene.trace, tensor)}`,
       '',
     );
     scene.text(`strides${n}.strides`, tx, ty + 17, say`strides ${namedStrides(scene.trace, tensor)}`, '');
@@ -195,7 +184,7 @@ export function drawMemory(scene, step, stage, bottom, heads) {
         .map(origin)
     : range(high - low + 1).map((n) => low + n);
   const label = Object.assign(
-    say`memory of ${code(shown(moved ? output : input))}${moved ? ', a second storage' : inFront(input, scene)}`,
+    say`memory of ${named(moved ? output : input)}${moved ? ', a second storage' : inFront(input, scene)}`,
     { copy: moved },
   );
   const walk =

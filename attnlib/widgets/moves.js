@@ -1,17 +1,9 @@
 /* Where a link, a key or an arrow over the cells leads. Pure. */
 
-/** "#player-head/6.2" for the player "player-head" is step 6, phase 2; null when it names another place. */
-export function readLink(hash, id) {
-  const [name, place] = decodeLink(hash).split('/');
-  const found = name === id && /^(\d{1,6})(?:\.(\d{1,3}))?$/.exec(place || '');
-  return found ? { step: Number(found[1]), phase: Number(found[2] || 1) - 1 } : null;
-}
-function decodeLink(hash) {
-  try {
-    return decodeURIComponent(hash.replace(/^#/, ''));
-  } catch {
-    return '';
-  }
+/** "6.2" is step 6, phase 2; null when it is no step. */
+export function stepIn(words) {
+  const found = /^(\d{1,6})(?:\.(\d{1,3}))?$/.exec(words);
+  return found && { step: Number(found[1]), phase: Number(found[2] || 1) - 1 };
 }
 
 /** Where a key leads, or null. */

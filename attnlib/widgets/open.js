@@ -1,7 +1,8 @@
 /* A tensor laid open: up to three axes at once. Heads inside a row stand side by side, other sheets one below the other. */
 
+import { drawGrid, drawTitle } from './grid.js';
 import { range } from './kit.js';
-import { chosen, rank, roleOf, sheet, sheetAlong, shown } from './trace.js';
+import { chosen, rank, roleOf, sheet, sheetAlong, shown } from './tensor.js';
 
 const BLOCKS = 4; // so many sheets of a 4-D tensor are laid open
 
@@ -50,7 +51,7 @@ export function drawOpen(scene, tensor, at, x, y, options) {
   const { sheets, over, inside } = open(scene, tensor, at, w, h);
   const byIndex = (view, read) => read && ((i, j) => read(view.index(i, j)));
   const places = sheets.map(({ view, x: dx, y: dy }, n) =>
-    scene.grid(view, x + dx, y + dy, {
+    drawGrid(scene, view, x + dx, y + dy, {
       ...options,
       plain: true,
       id: over === null ? id : `${id}.${n}`,
@@ -64,7 +65,7 @@ export function drawOpen(scene, tensor, at, x, y, options) {
   );
   const first = places[0];
   if (over !== null) drawOver(scene, id, tensor, over, inside, first, places.at(-1));
-  scene.title(
+  drawTitle(scene, 
     id,
     sheets[0].view,
     { ...first, y: over !== null && inside ? y - 36 : y },

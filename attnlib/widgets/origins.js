@@ -1,6 +1,6 @@
 /* Where the numbers of a view or a copy come from: the address each was read at, and the head it belongs to. */
 
-import { SHARES, address, chosen, indices, rank, roleOf } from './trace.js';
+import { SHARES, address, chosen, indices, rank, ravel, roleOf, unravel } from './tensor.js';
 
 /** The index in the input that each index of the output was read from; null where the row does not say. */
 const SOURCES = {
@@ -40,9 +40,6 @@ function swap(index, a, b) {
   [other[a], other[b]] = [index[b], index[a]];
   return other;
 }
-const ravel = (index, sizes) => index.reduce((sum, i, axis) => sum * sizes[axis] + i, 0);
-const unravel = (n, sizes) =>
-  sizes.reduceRight(([index, rest], size) => [[rest % size, ...index], Math.floor(rest / size)], [[], n])[0];
 
 /** For every output of the row: index -> address in the input's memory it came from, or null. */
 export function originOf(step, output) {

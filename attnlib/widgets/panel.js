@@ -1,10 +1,9 @@
 /* What stands around the drawing: the list of steps, the sentence, the controls, the numbers as tables. */
 
 import { drawing } from './drawing.js';
-import { clamp, code, element, number, range, say, shape, write } from './kit.js';
+import { button, clamp, element, range, say, shape, write } from './kit.js';
 import { rowOf } from './phases.js';
-import { hiddenShape, score } from './predict.js';
-import { choices, count, dimName, dimSize, indices, namedShape, sheet, shown, sizedShape, wordsOf } from './trace.js';
+import { choices, dimName, dimSize, namedShape, sizedShape } from './tensor.js';
 
 const SPEEDS = [
   ['0.5', '½×'],
@@ -44,7 +43,6 @@ export const icon = (name) =>
     { width: 16, height: 16, viewBox: '0 0 16 16', 'aria-hidden': 'true' },
     shape('path', { d: ICONS[name], fill: 'currentColor' }),
   );
-const button = (attributes, ...children) => element('button', { type: 'button', ...attributes }, ...children);
 
 export function skeleton(id, title) {
   const part = {
@@ -154,62 +152,14 @@ export function writeHeadline({ part, row, step, state, trace, plan, hidden, gam
   const steps = row.name.includes('–') ? 'steps' : 'step';
   const where = `${steps} ${row.name} of ${trace.steps.length} · phase ${state.phase + 1} of ${plan[state.step].length}`;
   const note = ['error', 'fold'].includes(step.kind) ? row.holds : step.note;
-  const notes = [where, KINDS[step.kind] || step.kind, note, game.asked ? score(game) : ''];
+  const notes = [where, KINDS[step.kind] || step.kind, note, game?.score];
   const known = output ? say`${namedShape(trace, output)} = ${sizedShape(output)}` : [];
   part.headline.replaceChildren(
     element('span', { class: 'line' }, step.code || step.variable),
-    write(element('span', { class: 'shape' }), hidden ? hiddenShape(step) : known),
+    write(element('span', { class: 'shape' }), hidden ? game.shape(step) : known),
     element('span', { class: 'kind' }, notes.filter(Boolean).join(' · ')),
   );
   part.scrub.setAttribute('aria-valuetext', `${step.variable}, ${where}`);
-}
-
-/** Every number of a tensor, one table a sheet; where there are too many, or none were recorded, the shape in words. */
-export function tablesOf(trace, tensor) {
-  const head = element('p', {});
-  write(
-    head,
-    say`${code(shown(tensor))} ${namedShape(trace, tensor)} = ${sizedShape(tensor)}${tensor.values ? '' : ', numbers not recorded'}`,
-  );
-  if (!tensor.values || count(tensor) === 0 || count(tensor) > 2000) return [head];
-  return [
-    head,
-    ...indices(tensor.shape.slice(0, -2)).map((index) => {
-      const at = Object.fromEntries(index.map((i, axis) => [tensor.dims[axis], i]));
-      const view = sheet(tensor, at);
-      const words = wordsOf(trace, view);
-      const caption = index.map((i, axis) => `${tensor.dims[axis]} ${i}`).join(', ') || shown(tensor);
-      return element(
-        'table',
-        {},
-        element('caption', {}, caption),
-        element(
-          'thead',
-          {},
-          element(
-            'tr',
-            {},
-            element('td'),
-            ...range(view.cols).map((j) => element('th', { scope: 'col' }, String(j))),
-          ),
-        ),
-        element(
-          'tbody',
-          {},
-          ...range(view.rows).map((i) =>
-            element(
-              'tr',
-              {},
-              element('th', { scope: 'row' }, words ? `${i} ${words[i]}` : String(i)),
-              ...range(view.cols).map((j) =>
-                element('td', {}, number(view.value(i, j), Math.max(2, tensor.digits))),
-              ),
-            ),
-          ),
-        ),
-      );
-    }),
-  ];
 }
 
 function picker(key, parts, size) {

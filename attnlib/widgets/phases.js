@@ -1,13 +1,13 @@
 /* From a row to what is played: every row has phases, a phase is one sentence and one scene, and both are pure functions
    of trace and state. Also what a single number says of itself. */
 
-import { code, number, plain, range, say } from './kit.js';
+import { exact, number, plain, range, say } from './kit.js';
 import { mapPhases } from './maps.js';
-import { productOf } from './cross.js';
+import { productOf } from './operands.js';
 import { productPhases, productSum } from './products.js';
 import { Scene } from './scene.js';
 import { softmax } from './softmax.js';
-import { address, axisRole, brief, rank, shown, valueAt } from './trace.js';
+import { address, axisRole, brief, named, rank, valueAt } from './tensor.js';
 import { viewPhases } from './views.js';
 import { dashed, warningsAt } from './warned.js';
 
@@ -110,8 +110,6 @@ function madeOf(step, tensor, index, at) {
 export function reading(trace, step, { tensor, index }, at) {
   const value = valueAt(tensor, index);
   const made = madeOf(step, tensor, index, at);
-  const exact =
-    typeof value === 'number' && Number.isFinite(value) ? String(value).replace('-', '−') : number(value);
   const where = tensor.dims.map((label, axis) => [
     axisRole(trace, label)
       ? { text: `${label} ${index[axis]}`, kind: 'dim', role: axisRole(trace, label) }
@@ -120,6 +118,6 @@ export function reading(trace, step, { tensor, index }, at) {
   const place = where.flatMap((part, n) => [...(n ? [{ text: ', ', kind: '' }] : []), ...part]);
   const end = made ? ` = ${made}` : `, at address ${address(tensor, index)} of its memory`;
   return value === null
-    ? say`${code(shown(tensor))} at ${place}`
-    : say`${code(shown(tensor))} at ${place}: ${exact}${end}`;
+    ? say`${named(tensor)} at ${place}`
+    : say`${named(tensor)} at ${place}: ${exact(value)}${end}`;
 }

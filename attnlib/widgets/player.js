@@ -1,19 +1,18 @@
 /* The player: shows any trace step by step, phase by phase, as labelled grids that change into one another.
-   State: { step, phase, i, j, at, playing, speed }, which rows are open, and, while shapes are predicted, { on, known,
-   right, asked }; everything on the screen follows from these and the trace. `step` counts the rows that are open. */
+   State: { step, phase, i, j, at, playing, speed }, which rows are open, and, while shapes are predicted, the game; all
+   that is on the screen follows from these and the trace. `step` counts the rows that are open. */
 
 import { Figure } from './figure.js';
-import { clamp, code, element, plain, say, write } from './kit.js';
-import { keyMove, readLink } from './moves.js';
-import { fill, icon, pickers, skeleton, tablesOf, writeHeadline } from './panel.js';
+import { clamp, element, say, write } from './kit.js';
+import { withTools } from './later.js';
+import { wordsFor } from './links.js';
+import { keyMove, stepIn } from './moves.js';
+import { fill, icon, pickers, skeleton, writeHeadline } from './panel.js';
 import { caption, placeAt, placesOf, reading } from './phases.js';
 import STYLE from './player.css';
-import { hides, questionView, startPredict } from './predict.js';
 import { planOfRows, reveal, rowsOf, visible } from './rows.js';
-import { hasSizes, sizesView } from './sizes.js';
 import { Steps } from './steps.js';
 import { surface } from './surface.js';
-import { copyText, markdown, saveFile, svgText } from './takeaway.js';
 import { readTrace } from './trace.js';
 import { warningsAt } from './warned.js';
 import { listen } from './wiring.js';
@@ -28,7 +27,7 @@ const HURRY = 300; // who goes on sooner than after so many milliseconds sees no
 
 class Player {
   constructor(trace, { id, title, host, signal }) {
-    Object.assign(this, { trace, id, host, signal, timer: 0, went: 0, game: startPredict() });
+    Object.assign(this, { trace, id, host, signal, timer: 0, went: 0, game: null });
     this.state = { ...START, at: {} };
     this.tree = rowsOf(trace);
     this.part = skeleton(id, title);
@@ -37,7 +36,7 @@ class Player {
       go: (row) => this.go(this.places.starts[this.rows.indexOf(row)]),
       fold: (row) => this.fold(row),
     });
-    this.part.sizes.hidden = !hasSizes(trace);
+    this.part.sizes.hidden = !Object.keys(trace.sizes).length;
     this.list();
     listen(this);
   }
@@ -57,7 +56,7 @@ class Player {
 
   /** Whether the reader is still to say the shape of this step. */
   get hidden() {
-    return hides(this.game, this.step);
+    return Boolean(this.game?.hides(this.step));
   }
 
   /** List the rows that are open now. */
@@ -120,8 +119,8 @@ class Player {
     else this.timer = setTimeout(() => this.tick(), PAUSE / this.state.speed);
   }
 
-  follow(hash) {
-    const place = readLink(hash, this.id);
+  follow() {
+    const place = stepIn(wordsFor(this.id, location.hash) ?? '');
     if (!place || !this.host.isConnected) return;
     this.play(false);
     this.open(place);
@@ -160,7 +159,6 @@ class Player {
     const { target, key } = event;
     const tag = target.tagName;
     if (tag === 'SELECT' || tag === 'INPUT' || (target === this.part.tables && key.startsWith('Arrow'))) return;
-    if (key === 'Escape' && this.host.dataset.present && !this.figure.cursor) this.present(false);
     if (target === this.part.stage && !this.hidden && this.walk(event)) return;
     if (key === ' ' && tag !== 'BUTTON' && tag !== 'SUMMARY') {
       event.preventDefault();
@@ -182,58 +180,30 @@ class Player {
     return true;
   }
 
-  predict(on) {
-    this.game = { ...startPredict(), on };
-    this.part.tools.predict.setAttribute('aria-pressed', String(on));
+  /** Use a tool by its name, as soon as the page has the code of the tools. */
+  use(name) {
+    withTools(
+      (tools) => {
+        if (!this.signal.aborted) tools.use(name, this);
+      },
+      () => write(this.part.reading, say`This did not come from where the page is kept. Press again to try again.`),
+    );
+  }
+
+  /** Ask for shapes before they are shown, or no longer. */
+  predict(Game) {
+    const { game, part } = this;
+    this.game = game ? null : new Game(this);
+    part.tools.predict.setAttribute('aria-pressed', String(!game));
     this.play(false);
     this.steps.hide(this.game);
     this.show();
-  }
-
-  answered(first) {
-    const { game } = this;
-    game.known.add(this.step);
-    game.asked++;
-    if (first) game.right++;
-    this.steps.hide(game);
-    this.show();
-    this.part.stage.focus();
-  }
-
-  async copy() {
-    const text = markdown(this.trace);
-    const done = await copyText(text);
-    if (!done) saveFile(`${this.id}.md`, 'text/markdown', text);
-    const where = done ? 'on the clipboard, as Markdown' : 'saved as a Markdown file';
-    write(this.part.reading, say`The table is ${where}.`);
-  }
-
-  save() {
-    const text = svgText(this.part.drawing.root, plain(this.words()));
-    saveFile(`${this.id}-${this.row.name}.svg`, 'image/svg+xml', text);
-  }
-
-  present(on) {
-    if (on === Boolean(this.host.dataset.present)) return;
-    if (on) this.host.dataset.present = 'yes';
-    else delete this.host.dataset.present;
-    this.part.tools.present.setAttribute('aria-pressed', String(on));
-    if (on && navigator.userActivation?.isActive) this.host.requestFullscreen?.().catch(() => {});
-    if (!on && document.fullscreenElement === this.host) document.exitFullscreen();
-    this.zoom();
-    this.part.stage.focus();
-  }
-
-  /** One player fills the screen, as large as its figure allows. */
-  zoom() {
-    const scale = this.host.dataset.present ? clamp(Math.min(innerWidth / 1180, innerHeight / 860), 1, 3) : 1;
-    this.part.root.parentNode.style.zoom = scale;
+    game?.ask();
   }
 
   /** The sentence of this phase, or the question. */
   words() {
-    if (!this.hidden) return caption(this.trace, this.plan, this.state);
-    return say`Predict the shape of ${code(this.step.variable)} before you see it.`;
+    return this.hidden ? this.game.words(this.step) : caption(this.trace, this.plan, this.state);
   }
 
   show() {
@@ -243,7 +213,7 @@ class Player {
     writeHeadline(this);
     part.warning.textContent = hidden ? '' : warningsAt(trace, step).join(' ');
     this.draw();
-    this.showQuestion();
+    this.game?.ask();
     write(part.caption, this.words());
     part.reading.replaceChildren();
     pickers(this);
@@ -259,40 +229,21 @@ class Player {
     this.figure.draw(this.plan, this.state);
   }
 
-  showQuestion() {
-    const { part, hidden, step } = this;
-    part.drawing.root.style.display = hidden ? 'none' : '';
-    if (part.question && part.question.step === step && hidden) return;
-    if (part.question) part.question.form.remove();
-    part.question = null;
-    if (!hidden) return;
-    const form = questionView(this.trace, step, this.signal, (first) => this.answered(first));
-    part.question = { step, form };
-    part.stage.append(form);
-  }
-
   showTables() {
-    if (!this.part.details.open) return;
-    const tensors = [...this.step.inputs, ...(this.hidden ? [] : this.step.outputs)];
-    this.part.tables.replaceChildren(...tensors.flatMap((tensor) => tablesOf(this.trace, tensor)));
-  }
-
-  showSizes() {
-    const { sizes } = this.part;
-    if (sizes.open && sizes.children.length === 1) sizes.append(sizesView(this.trace, this.signal));
+    if (this.part.details.open) this.use('showTables');
   }
 }
 
 /** Mount a player for a trace (the JSON of Trace.to_dict()) in `host`, open at a step. Returns the clean-up, which gives
  * the step that was open.
- * @param {{ trace: object, host: Element, id: string, title?: string, at?: { step: number, phase: number } }} options */
-export function render({ trace: json, host, id, title, at }) {
+ * @param {{ data: object, host: Element, id: string, title?: string, at?: { step: number, phase: number } }} options */
+export function render({ data, host, id, title, at }) {
   const ending = new AbortController();
   const { signal } = ending;
   const frame = surface(host, STYLE, signal);
   let player = null;
   try {
-    const trace = readTrace(json);
+    const trace = readTrace(data);
     player = new Player(trace, { id, title: title || trace.title, host, signal });
     frame.append(player.part.root);
     player.figure.measure();
@@ -303,11 +254,10 @@ export function render({ trace: json, host, id, title, at }) {
     signal.addEventListener('abort', () => {
       sizes.disconnect();
       player.play(false);
-      player.present(false);
     });
     player.show();
     if (at) player.open(at);
-    else if (readLink(location.hash, id)) player.follow(location.hash);
+    else player.follow();
   } catch (error) {
     const says = error instanceof Error ? error.message : 'This trace cannot be played.';
     frame.append(element('p', { class: 'message', role: 'alert' }, says));
@@ -318,5 +268,3 @@ export function render({ trace: json, host, id, title, at }) {
     return player ? { step: player.step.index, phase: player.state.phase } : undefined;
   };
 }
-
-export default { render };

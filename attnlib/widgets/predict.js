@@ -1,7 +1,8 @@
-/* Predict: before a step is shown, its shape is asked for, axis by axis. State: { on, known, right, asked }. */
+/* Predict: before a step is shown, its shape is asked for, axis by axis. State: which steps are known, how many were
+   asked, how many of them were right at the first try, and the question that stands in the figure's place. */
 
 import { code, dim, element, say, write } from './kit.js';
-import { axisRole, dimName, dimSize, shown } from './trace.js';
+import { axisRole, dimName, dimSize, named } from './tensor.js';
 
 const PRODUCTS = ['matmul', 'bmm', 'mm', 'attention_scores', 'weighted_sum'];
 const KEEPS = [
@@ -14,17 +15,12 @@ const KEEPS = [
   'layer_norm',
 ];
 
-export const startPredict = () => ({ on: false, known: new Set(), right: 0, asked: 0 });
-
 /** A step can be asked for when it has one result with axes and is no input. */
-export const asks = (step) =>
+const asks = (step) =>
   !['input', 'fold'].includes(step.kind) && step.outputs.length === 1 && step.outputs[0].dims.length > 0;
 
-/** Whether the shape of a step is still the reader's to say. */
-export const hides = (game, step) => game.on && !game.known.has(step) && asks(step);
-
 /** What may be answered: every name of the trace with one size, and what the result itself has. */
-export function answers(trace, step) {
+function answers(trace, step) {
   const [output] = step.outputs;
   const named = Object.keys(trace.sizes).map((label) => [label, trace.sizes[label]]);
   const all = new Map([...named, ...output.dims.map((label, axis) => [label, output.shape[axis]])]);
@@ -32,11 +28,11 @@ export function answers(trace, step) {
 }
 
 /** The first axis that is wrong or open: -1 when the answer is right. */
-export const firstWrong = (step, chosen) =>
+const firstWrong = (step, chosen) =>
   step.outputs[0].dims.findIndex((label, axis) => chosen[axis] !== label);
 
 /** Why the wrong answer tempts, and what the operation does instead. */
-export function hint(trace, step, chosen) {
+function hint(trace, step, chosen) {
   const axis = firstWrong(step, chosen);
   const picked = chosen[axis];
   if (picked === undefined) return say`Axis ${axis} is still open.`;
@@ -45,7 +41,7 @@ export function hint(trace, step, chosen) {
   if (PRODUCTS.includes(step.op) && left) {
     const inner = left.dims.at(-1);
     return picked === inner && right
-      ? say`${no}${dimName(trace, inner)} is the inner dim: it is summed away, and what is left of ${code(shown(left))} and of ${code(shown(right))} stays, in this order.`
+      ? say`${no}${dimName(trace, inner)} is the inner dim: it is summed away, and what is left of ${named(left)} and of ${named(right)} stays, in this order.`
       : say`${no}A product keeps what is left of each operand once the inner dim, ${dimName(trace, inner)}, is summed away.`;
   }
   if ((step.op === 'linear' || step.op === 'project') && left) {
@@ -65,12 +61,10 @@ export function hint(trace, step, chosen) {
   return say`${no}Which axis does this line touch? All others stay in their places.`;
 }
 
-export const score = ({ right, asked }) => `${right} of ${asked} at the first try`;
-
 // ---------- view
 
 /** The question of a step. `done(first)` is called when it is answered or given up. */
-export function questionView(trace, step, signal, done) {
+function questionView(trace, step, signal, done) {
   const [output] = step.outputs;
   const reply = element('p', { class: 'reply', role: 'status' });
   const slots = output.dims.map((_, axis) =>
@@ -121,5 +115,52 @@ export function questionView(trace, step, signal, done) {
   return form;
 }
 
-/** "(?, ?, ?)" in place of a shape. */
-export const hiddenShape = (step) => [dim(`(${step.outputs[0].dims.map(() => '?').join(', ')})`, null)];
+// ---------- wiring
+
+/** The game of one player, from the press of its button to the next. */
+export class Game {
+  constructor(player) {
+    Object.assign(this, { player, known: new Set(), right: 0, asked: 0, question: null });
+  }
+
+  /** Whether the shape of a step is still the reader's to say. */
+  hides(step) {
+    return asks(step) && !this.known.has(step);
+  }
+
+  /** "(?, ?, ?)" in place of a shape. */
+  shape(step) {
+    return [dim(`(${step.outputs[0].dims.map(() => '?').join(', ')})`, null)];
+  }
+
+  words(step) {
+    return say`Predict the shape of ${code(step.variable)} before you see it.`;
+  }
+
+  get score() {
+    return this.asked ? `${this.right} of ${this.asked} at the first try` : '';
+  }
+
+  /** Put the question of the step at hand in the figure's place, or the figure back. */
+  ask() {
+    const { trace, step, hidden, part, signal } = this.player;
+    part.drawing.root.style.display = hidden ? 'none' : '';
+    if (hidden && this.question?.step === step) return;
+    this.question?.form.remove();
+    this.question = null;
+    if (!hidden) return;
+    const form = questionView(trace, step, signal, (first) => this.answered(first));
+    this.question = { step, form };
+    part.stage.append(form);
+  }
+
+  answered(first) {
+    const { player } = this;
+    this.known.add(player.step);
+    this.asked++;
+    if (first) this.right++;
+    player.steps.hide(this);
+    player.show();
+    player.part.stage.focus();
+  }
+}

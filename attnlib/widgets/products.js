@@ -1,14 +1,15 @@
 /* Products: a linear map, a matmul, a weighted sum; what their phases say and in which order they come. */
 
-import { bLabel, drawCross, drawMix, drawSum, productOf, sheetsOf, terms } from './cross.js';
+import { drawCross } from './cross.js';
 import { clamp, code, number, range, say } from './kit.js';
-import { chosen, dimName, dimSize, sheet, shown, wordsOf } from './trace.js';
+import { bLabel, productOf, sheetsOf, terms } from './operands.js';
+import { drawMix, drawSum } from './sums.js';
+import { chosen, dimName, dimSize, named, sheet, shown, wordsOf } from './tensor.js';
 
 const TERMS = 6; // up to so many terms a sum grows one by one
 
 // ---------- words
 
-const name = (tensor) => code(shown(tensor));
 const dims = (trace, product) => product.dims.map((label, n) => dimSize(trace, label, product.inner[n]));
 
 function rowWord(trace, product, at, i) {
@@ -22,12 +23,12 @@ function fitWords(trace, product) {
   const [inner] = dims(trace, product);
   const label = dimName(trace, product.dims[0]);
   if (product.mixes) {
-    return say`Now ${label} is the inner dim: each weight in a row of ${name(product.left)} belongs to one row of ${name(product.right)}.`;
+    return say`Now ${label} is the inner dim: each weight in a row of ${named(product.left)} belongs to one row of ${named(product.right)}.`;
   }
   if (product.maps) {
-    return say`${name(product.left)} ends in ${inner} and the turned weight begins with ${inner}: equal, so they multiply and ${label} is summed away.`;
+    return say`${named(product.left)} ends in ${inner} and the turned weight begins with ${inner}: equal, so they multiply and ${label} is summed away.`;
   }
-  return say`The inner dims are both ${inner}, number by number, so ${name(product.left)} and ${code(bLabel(product))} multiply; what is outside them is left over.`;
+  return say`The inner dims are both ${inner}, number by number, so ${named(product.left)} and ${code(bLabel(product))} multiply; what is outside them is left over.`;
 }
 
 function termWords(product, pairs, result, i, j, d) {
@@ -37,7 +38,7 @@ function termWords(product, pairs, result, i, j, d) {
   const end = code(`${shown(product.result)}[${i}, ${j}]`);
   if (d === pairs.length - 1) return say`Add ${step}; ${end} is ${number(result)}.`;
   if (d > 0) return say`Add ${step}; the sum so far is ${number(sum)}.`;
-  return say`Row ${i} of ${name(product.left)}, column ${j} of ${code(bLabel(product))}: start with ${step}.`;
+  return say`Row ${i} of ${named(product.left)}, column ${j} of ${code(bLabel(product))}: start with ${step}.`;
 }
 
 function doneWords(trace, product) {
@@ -45,13 +46,13 @@ function doneWords(trace, product) {
   const inner = dimName(trace, product.dims[0]);
   const [rows, cols] = [dimName(trace, a.rowDim ?? '1'), dimName(trace, b.colDim)];
   if (product.maps) {
-    const bias = product.bias ? say`, plus ${name(product.bias)}, one number for each column` : [];
+    const bias = product.bias ? say`, plus ${named(product.bias)}, one number for each column` : [];
     return say`Every row goes through the same weight on its own${bias}: ${rows} stays, and ${inner} becomes ${cols}.`;
   }
   if (product.mixes) {
-    return say`Every row leaves with ${dimSize(trace, b.colDim, b.cols)} numbers, a mix of the rows of ${name(product.right)}; the ${inner} that was summed over is gone.`;
+    return say`Every row leaves with ${dimSize(trace, b.colDim, b.cols)} numbers, a mix of the rows of ${named(product.right)}; the ${inner} that was summed over is gone.`;
   }
-  return say`Every row of ${name(product.left)} with every column of ${code(bLabel(product))}: one grid of ${rows} × ${cols}, and ${inner} is gone.`;
+  return say`Every row of ${named(product.left)} with every column of ${code(bLabel(product))}: one grid of ${rows} × ${cols}, and ${inner} is gone.`;
 }
 
 // ---------- phases
@@ -73,12 +74,12 @@ function mismatch(trace, product) {
   return [
     {
       say: () =>
-        say`${name(product.left)} is to meet ${name(product.right)}: each row of the first with each column of the second.`,
+        say`${named(product.left)} is to meet ${named(product.right)}: each row of the first with each column of the second.`,
       draw: (scene) => drawCross(scene, product, { arcs: false }),
     },
     {
       say: () =>
-        say`${name(product.left)} ends in ${left}, ${name(product.right)} begins with ${right}: the inner dims differ, numbers are left without a partner, and torch refuses.`,
+        say`${named(product.left)} ends in ${left}, ${named(product.right)} begins with ${right}: the inner dims differ, numbers are left without a partner, and torch refuses.`,
       draw: (scene) => drawCross(scene, product, {}),
     },
   ];

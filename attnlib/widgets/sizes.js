@@ -1,8 +1,8 @@
 /* Dims live: the traced code at other sizes. Every shape, byte and operation is counted again from the rows' own names;
    nothing is run, so nothing but counts is shown. */
 
-import { dim, element, grouped, range, say, write } from './kit.js';
-import { axisRole, count, dimName, roleOf } from './trace.js';
+import { dim, element, grouped, say, write } from './kit.js';
+import { axisRole, dimName, roleOf } from './tensor.js';
 
 const STOPS = [1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 24, 32, 48, 64, 96, 128, 256, 512, 768, 1024, 2048, 4096];
 const BYTES = {
@@ -27,16 +27,16 @@ const EACH = {
   layer_norm: 7,
 };
 const SUMS = ['linear', 'project', 'matmul', 'bmm', 'mm', 'attention_scores', 'weighted_sum'];
-const MOST = 16 * 2 ** 30; // bytes; beyond them the run itself is out of reach of most machines
+const ROOM = 16 * 2 ** 30; // bytes; beyond them the run itself is out of reach of most machines
 
 /** The names a reader may set: those with one known size, at most six. */
-export const freeNames = (trace) =>
+const freeNames = (trace) =>
   Object.keys(trace.sizes)
     .filter((name) => trace.sizes[name] > 0)
     .slice(0, 6);
 
 /** n_embd, where the heads of the trace cut it: it fixes H, so H cannot be chosen. */
-export function bound(trace) {
+function bound(trace) {
   const of = (role) => freeNames(trace).find((name) => roleOf(trace, name) === role);
   const [wide, heads, narrow] = [of('n_embd'), of('heads'), of('H')];
   if (!wide || !heads || !narrow) return null;
@@ -44,7 +44,7 @@ export function bound(trace) {
 }
 
 /** The size of an axis at other sizes: a product of names, or the number that it is. */
-export const sizeAt = (label, sizes) =>
+const sizeAt = (label, sizes) =>
   label.split('*').reduce((n, name) => n * (sizes[name] ?? Number(name)), 1);
 const countAt = (tensor, sizes) => tensor.dims.reduce((n, label) => n * sizeAt(label, sizes), 1);
 
@@ -95,7 +95,7 @@ export function verdict(trace, sizes, rows) {
     ];
   }
   const bytes = rows.reduce((sum, row) => sum + row.bytes, 0);
-  if (bytes > MOST) {
+  if (bytes > ROOM) {
     return ['out of range', say`these results alone take ${memory(bytes)}, more than most machines have.`];
   }
   if (equal('S', 'H')) {
@@ -119,7 +119,7 @@ const size = (trace, name, sizes) => [
 ];
 
 /** Bytes as people say them. */
-export function memory(bytes) {
+function memory(bytes) {
   const unit = ['B', 'KB', 'MB', 'GB', 'TB'].findLastIndex((_, n) => n === 0 || bytes >= 1024 ** n);
   return `${unit ? (bytes / 1024 ** unit).toPrecision(3) : bytes} ${['B', 'KB', 'MB', 'GB', 'TB'][unit]}`;
 }
@@ -169,7 +169,7 @@ function slider(trace, name, value, derived) {
 }
 
 /** The table under the sliders; `signal` ends its listeners. */
-export function sizesView(trace, signal) {
+function sizesView(trace, signal) {
   const sizes = { ...trace.sizes };
   const cut = bound(trace);
   const body = element('tbody');
@@ -227,7 +227,7 @@ export function sizesView(trace, signal) {
   );
 }
 
-/** Whether there is anything to choose. */
-export const hasSizes = (trace) =>
-  freeNames(trace).length > 0 &&
-  range(trace.steps.length).some((n) => trace.steps[n].outputs.some((output) => count(output) > 0));
+/** Fill the part of a player that is folded under its figure, when it is first opened. */
+export function showSizes({ part, trace, signal }) {
+  if (part.sizes.children.length === 1) part.sizes.append(sizesView(trace, signal));
+}

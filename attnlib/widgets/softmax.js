@@ -1,9 +1,10 @@
 /* Softmax, a row at a time: shift, exponentiate, normalise; then the row fills one bar of length 1. */
 
 import { flow, front } from './flow.js';
+import { drawLedger } from './ledger.js';
 import { partly } from './masks.js';
 import { clamp, number, range, say } from './kit.js';
-import { axisRole, brief, dimSize, isPair, rank, sheet, shown, wordsOf } from './trace.js';
+import { axisRole, brief, dimSize, isPair, rank, sheet, shown, wordsOf } from './tensor.js';
 
 /** One row of a softmax, step by step. */
 export function softmax(values) {
@@ -87,7 +88,7 @@ function drawSoftmax(scene, step, i, part) {
   if (values.length > 12) return;
   const w = Math.min(scene.cellWidth, (scene.width - scene.left - 60) / values.length);
   const bottom = Math.max(a.bottom, b.bottom);
-  scene.ledger(
+  drawLedger(scene, 
     'ledger',
     scene.narrow ? 120 : scene.left + 60,
     bottom + (scene.narrow ? 74 : 78),

@@ -3,6 +3,7 @@
 import json
 import posixpath
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -26,95 +27,121 @@ NEUTRAL = {
     "hatch": ("#a9a69f", "#5d626a"),
 }
 
-# Modules that the player's script hands on to those of the labs on the same page.
+# Modules of which the player's script hands on what they export, to scripts that come later.
 SHARED = tuple(
     f"{name}.js"
-    for name in ("kit", "surface", "trace", "scene", "drawing", "softmax", "cross", "memory")
+    for name in (
+        *("kit", "surface", "tensor", "scene", "grid", "drawing", "softmax", "cross"),
+        *("operands", "sums", "ledger", "memory", "links", "places"),
+    )
 )
 
 _IMPORT = re.compile(r"^import ([^;]+?) from '(\.{1,2}/[\w./-]+)';\n", re.MULTILINE)
 _EXPORT = re.compile(r"^export (?:default \{.*\};\n)?", re.MULTILINE)
+_TOP = re.compile(  # what a module declares at its top, also several at once, and style sheets
+    r"^(?:export )?(?:const|let|class|(?:async )?function|import)"
+    r" (\w+|\[[\w, ]+\])(?= from|[ ;(=])",
+    re.MULTILINE,
+)
 _NAMES = re.compile(r"^export (?:const|class|(?:async )?function) (\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?:/\*.*?\*/[ \t]*|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
 
 
 @cache
 def text_of(name: str) -> str:
-    """Read a file that stands beside this one, without its whole-line comments and indentation."""
+    """Read a file that stands beside this one, without its whole-line comments and indentation.
+
+    Nor has a style sheet spaces where its rules and declarations end.
+    """
     text = (HERE / name).read_text(encoding="utf-8")
-    return text if name.endswith(".html") else _flat(_COMMENT.sub("", text))
+    if name.endswith(".html"):
+        return text
+    text = _flat(_COMMENT.sub("", text))
+    return re.sub(r"\s*([{};])\s*", r"\1", text) if name.endswith(".css") else text
 
 
 @dataclass(frozen=True)
 class Bundle:
     """Join a module and all that it imports into one classic script that ends in `last`.
 
-    Each module keeps a scope of its own, `$name`, for labs `$labs_name`. A page from a disk cannot
-    load modules, and a notebook has no place for files. `also` are modules that `last` needs
-    besides; `present` are taken from the page's `attnlibModules`. With `brief` modules hand each
-    other what they export under numbers, for pages on which every byte is carried.
+    A page from a disk cannot load modules, and a notebook has no place for files. All stand in one
+    scope, as if they were one file: that is the least a page can carry. `last` finds what the entry
+    and the modules of `also` export in `$name`, for labs in `$labs_name`. What the modules in
+    `present` export is taken from the page's `attnlibShared`. With `book` the colours are left to
+    the book's own style sheet, which hands them on to closed-off hosts.
+
+    Raises: ValueError where two modules give the same name.
     """
 
     entry: str
     last: str
     also: tuple[str, ...] = ()
     present: tuple[str, ...] = ()
-    brief: bool = False
+    book: bool = False
 
     def text(self) -> str:
         """Write the script.
 
         Example:
-            >>> Bundle("kit.js", "window.kit = $kit;").text().splitlines()[1:3]
-            ["'use strict';", 'const $kit = (() => {']
-            >>> Bundle("drawing.js", "", present=("kit.js",)).text().splitlines()[2]
-            'const $kit = window.attnlibModules.$kit;'
+            >>> Bundle("moves.js", "window.moves = $moves;").text().splitlines()[-2:]
+            ['const $moves = { stepIn, keyMove, neighbour };', 'window.moves = $moves;})();']
         """
-        done: dict[str, str] = {}
+        bodies: dict[str, str] = {}
+        taken: set[str] = set()
         for name in (*self.also, self.entry):
-            self._visit(name, done)
-        return f"(() => {{\n'use strict';\n{''.join(done.values())}{self.last}}})();\n"
+            self._visit(name, bodies, taken)
+        _refuse_same_names(bodies, taken)
+        spaces = (
+            f"const {_scope(name)} = {{ {', '.join(_exports(name))} }};\n"
+            for name in (*self.also, self.entry)
+        )
+        parts = [self._shared(taken), *bodies.values(), *spaces]
+        return f"(() => {{\n'use strict';\n{''.join(parts)}{self.last}}})();\n"
 
-    def _visit(self, name: str, done: dict[str, str]) -> None:
-        scope = _scope(name)
-        if name in self.present:
-            done[name] = f"const {scope} = window.attnlibModules.{scope};\n"
-            return
+    def _visit(self, name: str, bodies: dict[str, str], taken: set[str]) -> None:
         text = text_of(name)
-        for _, path in _IMPORT.findall(text):
+        for names, path in _IMPORT.findall(text):
             needed = _beside(name, path)
-            if needed not in done and needed.endswith(".js"):
-                self._visit(needed, done)
-        exports = ", ".join(f"{self._key(name, own)}: {own}" for own in _NAMES.findall(text))
-        body = _EXPORT.sub("", _IMPORT.sub(lambda found: self._bind(name, found), text))
-        done[name] = f"const {scope} = (() => {{\n{body}return {{ {exports} }};\n}})();\n"
+            if needed in self.present:
+                taken.update(re.findall(r"\w+", names))
+            elif needed.endswith(".js") and needed not in bodies:
+                self._visit(needed, bodies, taken)
+        bodies[name] = _EXPORT.sub("", _IMPORT.sub(lambda found: self._bound(name, found), text))
 
-    def _bind(self, importer: str, found: re.Match) -> str:
+    def _bound(self, importer: str, found: re.Match) -> str:
+        """Put a style sheet in place of its import; a script is in this scope already."""
         names, source = found[1], _beside(importer, found[2])
-        if source.endswith(".css"):
-            # The book's own style sheet has the colours, which a closed-off host inherits.
-            tokens = tokens_css(":host") if source == "base.css" and not self.brief else ""
-            return f"const {names} = {json.dumps(tokens + text_of(source))};\n"
-        pairs = [name.split(" as ") for name in re.findall(r"[\w$]+(?: as [\w$]+)?", names)]
-        taken = ", ".join(f"{self._key(source, pair[0])}: {pair[-1]}" for pair in pairs)
-        return f"const {{ {taken} }} = {_scope(source)};\n"
+        if not source.endswith(".css"):
+            return ""
+        tokens = tokens_css(":host") if source == "base.css" and not self.book else ""
+        return f"const {names} = {json.dumps(tokens + text_of(source))};\n"
 
-    def _key(self, module: str, name: str) -> str:
-        """Name an export; those of the entry and of `also` are called from outside."""
-        if not self.brief or module in (self.entry, *self.also):
-            return name
-        return f"_{_NAMES.findall(text_of(module)).index(name)}"
+    def _shared(self, taken: set[str]) -> str:
+        places = [f"{own} = $shared[{n}]" for n, own in enumerate(_handed_on()) if own in taken]
+        return f"const $shared = window.attnlibShared, {', '.join(places)};\n" if taken else ""
 
 
-@cache
-def script(entry: str, last: str) -> str:
-    """Join a module and all that it imports into one classic script that ends in `last`."""
-    return Bundle(entry, last).text()
+def hand_on() -> str:
+    """Write the line with which a page's first script hands on what later ones need of it."""
+    return f"window.attnlibShared ??= [{', '.join(_handed_on())}];\n"
 
 
-def handed_on(modules: tuple[str, ...]) -> str:
-    """Write the line with which a page's first script hands modules on to its later ones."""
-    return f"window.attnlibModules ??= {{ {', '.join(map(_scope, modules))} }};\n"
+def _handed_on() -> list[str]:
+    return [own for name in SHARED for own in _exports(name)]
+
+
+def _exports(name: str) -> list[str]:
+    return _NAMES.findall(text_of(name))
+
+
+def _refuse_same_names(modules: Iterable[str], taken: Iterable[str]) -> None:
+    owner = dict.fromkeys(taken, "a module in `present`")
+    for name in modules:
+        raw = (HERE / name).read_text(encoding="utf-8")
+        for own in re.findall(r"\w+", " ".join(_TOP.findall(raw))):
+            if own in owner:
+                raise ValueError(f"Bundle: {owner[own]} and {name} both give the name {own}")
+            owner[own] = name
 
 
 def _scope(name: str) -> str:

@@ -1,10 +1,8 @@
 /* The list of steps: one entry a row, folds that open, the current row marked. Entries are made once and kept. */
 
-import { element, write } from './kit.js';
-import { asks, hiddenShape, hides } from './predict.js';
-import { namedShape, shown } from './trace.js';
+import { button, element, write } from './kit.js';
+import { namedShape, shown } from './tensor.js';
 
-const button = (attributes, ...children) => element('button', { type: 'button', ...attributes }, ...children);
 
 /** The name a row is listed under: that of its result, where a part of a line has no variable. */
 function title(step) {
@@ -13,10 +11,12 @@ function title(step) {
   return own ? output.name : step.variable;
 }
 
+function shapeOf(trace, { outputs: [output], kind }) {
+  return output ? namedShape(trace, output) : [{ text: kind === 'error' ? 'error' : '', kind: '' }];
+}
+
 function entry(trace, row) {
   const { step } = row;
-  const [output] = step.outputs;
-  const shape = output ? namedShape(trace, output) : [{ text: step.kind === 'error' ? 'error' : '', kind: '' }];
   const says = step.kind === 'fold' ? '' : step.code;
   const item = element(
     'li',
@@ -25,7 +25,7 @@ function entry(trace, row) {
       { class: step.kind === 'error' ? 'go failed' : 'go' },
       element('span', { class: 'nth' }, row.name),
       element('span', { class: 'name' }, title(step)),
-      write(element('span', { class: 'shape' }), shape),
+      write(element('span', { class: 'shape' }), shapeOf(trace, step)),
       element('span', { class: 'line' }, says),
     ),
   );
@@ -63,15 +63,13 @@ export class Steps {
       if (row.toggle) row.toggle.setAttribute('aria-expanded', String(row.open));
     }
     this.list.replaceChildren(...rows.map((row) => row.item));
-    this.hide(game);
+    if (game) this.hide(game);
   }
 
   /** Shapes that are still to be predicted stand as question marks. */
   hide(game) {
     for (const { step, item } of this.rows) {
-      if (!asks(step)) continue;
-      const shape = hides(game, step) ? hiddenShape(step) : namedShape(this.trace, step.outputs[0]);
-      write(item.querySelector('.shape'), shape);
+      write(item.querySelector('.shape'), game?.hides(step) ? game.shape(step) : shapeOf(this.trace, step));
     }
   }
 

@@ -26,11 +26,24 @@ function followTheme(host, signal) {
   look();
 }
 
+/** A swipe that begins on a slider moves the page, and the slider stays where it was: browsers set it at the first touch. */
+function yieldToSwipes(frame, signal) {
+  let was = null;
+  frame.addEventListener('pointerdown', ({ target }) => (was = target.value), { signal });
+  const back = ({ target }) => {
+    if (target.type !== 'range') return;
+    target.value = was;
+    target.dispatchEvent(new Event('input', { bubbles: true }));
+  };
+  frame.addEventListener('pointercancel', back, { signal });
+}
+
 /** Give the host a closed-off frame with `style` on top of what all widgets share. */
 export function surface(host, style, signal) {
   const root = host.shadowRoot || host.attachShadow({ mode: 'open' });
   followTheme(host, signal);
   const frame = element('div', { class: 'frame' });
+  yieldToSwipes(frame, signal);
   root.replaceChildren(element('style', {}, BASE + style), frame);
   return frame;
 }

@@ -1,6 +1,7 @@
 /* What a reader takes along: the table as Markdown, the drawing as an SVG file that needs nothing else. */
 
-import { shown, sizedShape } from './trace.js';
+import { plain, say, write } from './kit.js';
+import { shown, sizedShape } from './tensor.js';
 
 const STYLED = [
   ...['fill', 'stroke', 'stroke-width', 'stroke-dasharray', 'opacity', 'text-anchor', 'paint-order'],
@@ -12,7 +13,7 @@ const clean = (text) =>
     .replace(/\s+/g, ' ');
 
 /** The steps as a Markdown table. */
-export function markdown(trace) {
+function markdown(trace) {
   const rows = trace.steps.map((step) => [
     step.index,
     clean(step.variable),
@@ -28,7 +29,7 @@ export function markdown(trace) {
 }
 
 /** A copy of a drawing with its colours written into it. */
-export function svgText(root, words) {
+function svgText(root, words) {
   const copy = root.cloneNode(true);
   const [from, to] = [root, copy].map((node) => [node, ...node.querySelectorAll('*')]);
   from.forEach((node, n) => {
@@ -55,7 +56,7 @@ export function svgText(root, words) {
 }
 
 /** Hand text over as a file. */
-export function saveFile(name, type, text) {
+function saveFile(name, type, text) {
   const link = document.createElement('a');
   link.href = URL.createObjectURL(new Blob([text], { type }));
   link.download = name;
@@ -64,11 +65,26 @@ export function saveFile(name, type, text) {
 }
 
 /** Put text on the clipboard; false where the browser does not allow it. */
-export async function copyText(text) {
+async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);
     return true;
   } catch {
     return false;
   }
+}
+
+/** Copy the table of a player; where the browser does not allow that, save it. */
+export async function copy({ trace, id, part }) {
+  const text = markdown(trace);
+  const done = await copyText(text);
+  if (!done) saveFile(`${id}.md`, 'text/markdown', text);
+  const where = done ? 'on the clipboard, as Markdown' : 'saved as a Markdown file';
+  write(part.reading, say`The table is ${where}.`);
+}
+
+/** Save the figure of a player as it stands. */
+export function save(player) {
+  const text = svgText(player.part.drawing.root, plain(player.words()));
+  saveFile(`${player.id}-${player.row.name}.svg`, 'image/svg+xml', text);
 }

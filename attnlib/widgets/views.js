@@ -6,7 +6,7 @@ import { code, list, say } from './kit.js';
 import { drawMemory } from './memory.js';
 import { drawOpen, extent, isOpen, open } from './open.js';
 import { headsOf, movesNothing, originOf } from './origins.js';
-import { SHARES, address, dimName, dimSize, namedShape, rank, shown } from './trace.js';
+import { SHARES, address, dimName, dimSize, named, namedShape, rank } from './tensor.js';
 
 // ---------- the scene
 
@@ -85,7 +85,6 @@ function drawMove(scene, step, stage) {
 
 // ---------- words
 
-const name = (tensor) => code(shown(tensor));
 
 /** The call as it stands in the code, where it is short. */
 function call(step) {
@@ -95,15 +94,15 @@ function call(step) {
 
 function memoryWords(trace, tensor) {
   const n = rank(tensor);
-  if (n < 2) return say`${name(tensor)} lies in memory as one run of numbers.`;
+  if (n < 2) return say`${named(tensor)} lies in memory as one run of numbers.`;
   const along = [n - 1, n - 2].map(
     (axis) =>
       say`one step along ${dimName(trace, tensor.dims[axis])} is ${tensor.strides[axis]} ${tensor.strides[axis] === 1 ? 'number' : 'numbers'} further`,
   );
-  return say`In the memory of ${name(tensor)}, ${list(along)}.`;
+  return say`In the memory of ${named(tensor)}, ${list(along)}.`;
 }
 
-const SAYS = {
+const MOVE_WORDS = {
   transpose: (step, trace) => {
     const { dim0, dim1 } = step.params;
     const { dims } = step.inputs[0];
@@ -119,19 +118,19 @@ const SAYS = {
     say`The heads of a token are laid side by side again: ${namedShape(trace, step.inputs[0])} becomes ${namedShape(trace, step.outputs[0])}.`,
   contiguous: (step) =>
     SHARES.includes(step.kind)
-      ? say`${name(step.inputs[0])} already lies in the order of its axes: ${call(step)} gives it back as it is.`
+      ? say`${named(step.inputs[0])} already lies in the order of its axes: ${call(step)} gives it back as it is.`
       : say`${call(step)} is where numbers do move: it writes a second storage in the order of the new axes.`,
   getitem: (step, trace) =>
     say`The index picks a part, ${namedShape(trace, step.outputs[0])}: ${SHARES.includes(step.kind) ? 'a view into the same memory' : 'a copy'}.`,
 };
 
 function moveWords(step, trace) {
-  if (SAYS[step.op]) return SAYS[step.op](step, trace);
+  if (MOVE_WORDS[step.op]) return MOVE_WORDS[step.op](step, trace);
   const [input] = step.inputs;
   const outputs = step.outputs;
   const shares = SHARES.includes(step.kind);
   if (outputs.length > 1) {
-    return say`${call(step)} cuts ${name(input)} into ${outputs.length} pieces, ${list(outputs.map((output) => [name(output)]))}: ${shares ? 'views into the same memory' : 'copies'}.`;
+    return say`${call(step)} cuts ${named(input)} into ${outputs.length} pieces, ${list(outputs.map((output) => [named(output)]))}: ${shares ? 'views into the same memory' : 'copies'}.`;
   }
   const [output] = outputs;
   const gone = input.dims.filter((label) => !output.dims.includes(label));
@@ -177,7 +176,7 @@ export function viewPhases(step, trace) {
   if (turns && output.shape[n - 1] > 1 && step.outputs.length === 1) {
     phases.push({
       say: () =>
-        say`Reading row 0 of ${name(output)} hops through the same storage by ${output.strides[n - 1]}: a view, not a copy.`,
+        say`Reading row 0 of ${named(output)} hops through the same storage by ${output.strides[n - 1]}: a view, not a copy.`,
       draw: (scene) => drawMove(scene, step, 'walk'),
     });
   }

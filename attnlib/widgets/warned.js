@@ -1,7 +1,7 @@
 /* What a trace warns of: the sentences of a row, and red dashes on the numbers that are not where their names say. */
 
 import { originOf } from './origins.js';
-import { address, rank } from './trace.js';
+import { address, rank } from './tensor.js';
 
 /** What a line of the trace is warned of, as sentences. */
 export const warningsAt = (trace, step) =>

@@ -8,13 +8,16 @@ WIDGET = re.compile(r'class="attn-(player|lab)"')
 
 
 def asked_for(body):
-    """Name the scripts that a page loads; the player's fetches those of labs that come near."""
+    """Name the scripts that a page loads; the player's fetches others when they are wanted."""
     return ["player.js"] if WIDGET.search(body) else []
 
 
 def write(static):
     """Write every script that some page may ask for."""
-    codes = {"player.js": widgets.page_script(brief=True)}
+    codes = {
+        "player.js": widgets.page_script(book=True),
+        "player-tools.js": widgets.tools_script(),
+    }
     for name in widgets.LABS:
         codes[f"lab-{name}.js"] = widgets.lab_script(name, beside_player=True)
     for name, code in codes.items():

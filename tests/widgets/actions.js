@@ -61,19 +61,6 @@ window.addPlayer = ([trace, id]) => {
   window.attnlibPlayer.mountAll();
 };
 
-/** Count listeners that are added from now on and not yet taken away by their signal. */
-window.countListeners = () => {
-  window.listeners = 0;
-  const add = EventTarget.prototype.addEventListener;
-  EventTarget.prototype.addEventListener = function (name, run, options) {
-    if (!(this instanceof AbortSignal)) {
-      window.listeners++;
-      if (options && options.signal) add.call(options.signal, 'abort', () => window.listeners--, { once: true });
-    }
-    return add.call(this, name, run, options);
-  };
-};
-
 const press = (node, key) => node.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
 
 /** Do 500 things at random, the same ones for the same seed. */
@@ -108,7 +95,7 @@ window.playAll = (traces) => {
     const host = document.createElement('div');
     document.body.append(host);
     try {
-      const end = window.modules.player.render({ trace, host, id: `m${n}` });
+      const end = window.modules.player.render({ data: trace, host, id: `m${n}` });
       const message = host.shadowRoot.querySelector('.message');
       if (message) {
         outcome.refused++;

@@ -8,16 +8,15 @@ import pytest
 from playwright.sync_api import Browser, Page
 
 from attnlib.widgets import save_html
-from attnlib.widgets.source import script
+from attnlib.widgets.source import Bundle
 
 from . import played
 
-MODULES = (
-    *("kit", "trace", "scene", "cross", "products", "origins", "open", "memory", "views"),
-    *("flow", "masks", "softmax", "maps", "phases", "drawing", "panel", "sizes", "surface"),
-    *("rows", "player", "page"),
+MODULES = ("trace", "phases", "rows", "sizes", "player")
+ACTIONS = "".join(
+    (Path(__file__).parent / name).read_text(encoding="utf-8")
+    for name in ("actions.js", "listeners.js")
 )
-ACTIONS = (Path(__file__).parent / "actions.js").read_text(encoding="utf-8")
 
 
 class Silent:
@@ -34,7 +33,9 @@ def _modules(browser: Browser) -> Iterator[Page]:
     page = browser.new_page()
     silent = Silent(page)
     listed = ", ".join(f"{name}: ${name}" for name in MODULES)
-    page.add_script_tag(content=script("page.js", f"window.modules = {{ {listed} }};\n"))
+    files = tuple(f"{name}.js" for name in MODULES)
+    last = f"window.modules = {{ {listed} }};\n"
+    page.add_script_tag(content=Bundle("page.js", last, files).text())
     page.add_script_tag(content=ACTIONS)
     yield page
     page.close()

@@ -15,6 +15,7 @@ from attnlib.widgets import (
     player_html,
     save_html,
     tokens_css,
+    tools_script,
 )
 
 from . import played
@@ -113,7 +114,7 @@ def test_a_saved_file_is_small_whole_and_replaces_only_when_complete(monkeypatch
 
 
 def test_no_script_ends_its_own_element():
-    assert "</" not in page_script() + page_script(brief=True)
+    assert "</" not in page_script() + page_script(book=True) + tools_script()
     assert not any("</" in lab_script(name) for name in LABS)
 
 

@@ -235,6 +235,19 @@ def test_two_players_do_not_disturb_each_other(play, head):
     assert len(set(ids)) == 2
 
 
+def test_two_players_of_one_name_have_two_ids_and_links_mean_the_first(play, head):
+    page = play(head[0])
+    page.evaluate("addPlayer", [head[0], "player-singleheadattention"])
+    ids = page.locator(".attn-player").evaluate_all("all => all.map(place => place.id)")
+    assert ids == ["player-singleheadattention", "player-singleheadattention-2"]
+    page.evaluate("location.hash = '#player-singleheadattention/3'")
+    page.wait_for_timeout(100)
+    assert [where(page, n) for n in (0, 1)] == [(3, 1), (1, 1)]
+    page.evaluate("location.hash = '#player-singleheadattention-2/5'")
+    page.wait_for_timeout(100)
+    assert [where(page, n) for n in (0, 1)] == [(3, 1), (5, 1)]
+
+
 def test_a_player_that_takes_anothers_place_opens_where_the_reader_was(play, head):
     page = play(head[0], place="#player-singleheadattention/6.3")
     page.evaluate("history.replaceState(null, '', ' ')")

@@ -6,22 +6,23 @@ import { element, write } from '../kit.js';
  *              { node: Element, show: (value: any, state: object) => void } }} Field
  * `read` gives the value that a link's text means, or undefined. */
 
-/** One of `stops`, on a slider. `text` writes a stop as people say it. */
-export function range(name, { label, stops, start, role = '', text = String }) {
+/** One of `stops`, on a slider. `text` writes a stop as people say it; `used` says in which states it changes anything. */
+export function slider(name, { label, stops, start, role = '', text = String, used = () => true }) {
   return {
     name,
     start,
     read: (word) => stops.find((stop) => String(stop) === word),
     control(set, signal) {
-      const slider = element('input', { type: 'range', class: role, max: stops.length - 1, 'data-field': name });
+      const input = element('input', { type: 'range', class: role, max: stops.length - 1, 'data-field': name });
       const out = element('span', { class: `dim ${role}` }); // an output would take the label from the slider
-      slider.addEventListener('input', () => set({ [name]: stops[slider.value] }), { signal });
-      const show = (value) => {
-        slider.value = stops.indexOf(value);
+      input.addEventListener('input', () => set({ [name]: stops[input.value] }), { signal });
+      const show = (value, state) => {
+        input.disabled = !used(state);
+        input.value = stops.indexOf(value);
         out.textContent = text(value);
-        slider.setAttribute('aria-valuetext', text(value));
+        input.setAttribute('aria-valuetext', text(value));
       };
-      return { node: element('label', { class: 'slider' }, write(element('span'), label), out, slider), show };
+      return { node: element('label', { class: 'slider' }, write(element('span'), label), out, input), show };
     },
   };
 }

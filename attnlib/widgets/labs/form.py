@@ -78,11 +78,11 @@ def lab(name: str, **numbers: Any) -> Lab:
 def lab_script(name: str, *, beside_player: bool = False) -> str:
     """Write the classic script that mounts every lab of that name on the page it stands in.
 
-    Beside the player's brief script, modules that the player has are not repeated.
+    Beside the player's script for pages of the book, modules that it has are not repeated.
     """
     last = f"$labs_place.start('{name}', $labs_{name});\n"
     present = SHARED if beside_player else ()
-    bundle = Bundle(f"labs/{name}.js", last, ("labs/place.js",), present, brief=beside_player)
+    bundle = Bundle(f"labs/{name}.js", last, ("labs/place.js",), present, book=beside_player)
     return bundle.text().replace("</", "<\\/")
 
 

@@ -1,12 +1,13 @@
 /* Lab 06, one head: the whole pipeline with the reader's numbers. State: { x, w_q, w_k, w_v, mask, scale, i }: the input,
    three weights, who may look at whom, what the scores are divided by, and the token that asks. */
 
-import { code, dim, element, number, range as upTo, say, write } from '../kit.js';
+import { drawGrid } from '../grid.js';
+import { code, dim, element, number, range, say, write } from '../kit.js';
 import { softmax } from '../softmax.js';
-import { sheet } from '../trace.js';
-import { choice, range } from './fields.js';
+import { sheet } from '../tensor.js';
+import { choice, slider } from './fields.js';
 import { matmul, matrix, project } from './matrix.js';
-import { numbers } from './typed.js';
+import { numbers } from './numbers.js';
 
 const PARTS = [
   ['w_q', 'query'],
@@ -33,7 +34,7 @@ export const fields = (data) => [
       say`the weight of the ${part}, ${code(name)}`,
     ),
   ),
-  range('i', { label: say`the token that asks`, stops: upTo(data.x.length), start: data.x.length - 1, role: 'S' }),
+  slider('i', { label: say`the token that asks`, stops: range(data.x.length), start: data.x.length - 1, role: 'S' }),
   choice('mask', {
     label: say`a token sees`,
     options: [
@@ -127,7 +128,7 @@ function drawStep(scene, name, rows, x, y, w, { state, first }) {
   const square = ['scores', 'scaled', 'masked', 'weights'].includes(name);
   const view = sheet(matrix(name, rows, ['S', square ? 'S' : name === 'x' ? 'n_embd' : 'H']), {});
   const asks = !['k', 'v'].includes(name);
-  const place = scene.grid(view, x, y, {
+  const place = drawGrid(scene, view, x, y, {
     w,
     words: first,
     lit: asks ? { i: state.i } : {},

@@ -1,9 +1,10 @@
 /* Lab 07, heads: where each number of a token lands. State: { n_embd, heads, S, way, token }. A number is called by its
    place in memory; it is tinted by the head that reads it, and dashed in red where another number should stand. */
 
-import { code, dim, range as upTo, say } from '../kit.js';
-import { sheet } from '../trace.js';
-import { choice, range } from './fields.js';
+import { drawGrid } from '../grid.js';
+import { code, dim, range, say } from '../kit.js';
+import { sheet } from '../tensor.js';
+import { choice, slider } from './fields.js';
 import { matrix, reshape } from './matrix.js';
 
 const [S, N, H] = [dim('S', 'S'), dim('n_embd', 'n_embd'), dim('H', 'H')];
@@ -11,9 +12,9 @@ const [S, N, H] = [dim('S', 'S'), dim('n_embd', 'n_embd'), dim('H', 'H')];
 // ---------- pure
 
 export const fields = (data) => [
-  range('n_embd', { label: say`features of a token, ${N}`, stops: data.widths, start: 8, role: 'n_embd' }),
-  range('heads', { label: say`heads`, stops: data.heads, start: 2, role: 'heads' }),
-  range('S', { label: say`tokens, ${S}`, stops: data.lengths, start: 3, role: 'S' }),
+  slider('n_embd', { label: say`features of a token, ${N}`, stops: data.widths, start: 8, role: 'n_embd' }),
+  slider('heads', { label: say`heads`, stops: data.heads, start: 2, role: 'heads' }),
+  slider('S', { label: say`tokens, ${S}`, stops: data.lengths, start: 3, role: 'S' }),
   choice('way', {
     label: say`cut by`,
     options: [
@@ -21,7 +22,7 @@ export const fields = (data) => [
       ['view', say`${code('view')} alone`],
     ],
   }),
-  range('token', { label: say`the token that is followed`, stops: upTo(Math.max(...data.lengths)), start: 1, role: 'S' }),
+  slider('token', { label: say`the token that is followed`, stops: range(Math.max(...data.lengths)), start: 1, role: 'S' }),
 ];
 
 const legal = ({ n_embd, heads }) => n_embd % heads === 0;
@@ -30,7 +31,7 @@ const legal = ({ n_embd, heads }) => n_embd % heads === 0;
 function cut({ n_embd, heads, S: length, way }) {
   const size = n_embd / heads;
   const placeOf = (h, s, d) => (way === 'right' ? s * n_embd + h * size + d : h * length * size + s * size + d);
-  return upTo(heads).map((h) => upTo(length).map((s) => upTo(size).map((d) => placeOf(h, s, d))));
+  return range(heads).map((h) => range(length).map((s) => range(size).map((d) => placeOf(h, s, d))));
 }
 
 /** Which head reads each place. */
@@ -89,13 +90,13 @@ const tintOf = (head, heads) =>
 
 export function draw(scene, data, state) {
   const { n_embd, heads, S: length } = state;
-  const places = reshape([upTo(length * n_embd)], n_embd);
+  const places = reshape([range(length * n_embd)], n_embd);
   const owner = legal(state) ? owners(state) : [];
   const fill = (place) => tintOf(owner[place], heads) || 'var(--v-zero)';
   const x = scene.narrow ? 30 : 60;
   const w = Math.min(scene.cellWidth, (scene.width - x - 10) / n_embd);
   const mine = (place) => Math.floor(place / n_embd) === followed(state);
-  const top = scene.grid(sheet(matrix('x', places, ['S', 'n_embd']), {}), x, 66, {
+  const top = drawGrid(scene, sheet(matrix('x', places, ['S', 'n_embd']), {}), x, 66, {
     w,
     words: false,
     digits: 0,
@@ -118,10 +119,10 @@ function drawStrip(scene, { n_embd, S: length }, y, fill, mine) {
   const x = 6;
   const w = Math.min(34, (scene.width - 12) / n);
   scene.text('memory', x, y - 14, say`memory, place by place`);
-  upTo(n).forEach((place) =>
+  range(n).forEach((place) =>
     scene.cell(`memory@${place}`, x + place * w, y, place, { w, h: 24, digits: 0, fill: fill(place), kind: mine(place) ? 'on' : '' }),
   );
-  upTo(length).forEach((s) => scene.text(`memory.${s}`, x + s * n_embd * w, y + 42, [dim(`token ${s}`, 'S')], 'strong'));
+  range(length).forEach((s) => scene.text(`memory.${s}`, x + s * n_embd * w, y + 42, [dim(`token ${s}`, 'S')], 'strong'));
   return y + 24;
 }
 
@@ -132,7 +133,7 @@ function drawHeads(scene, state, x0, y0, w, fill, mine) {
     const width = rows[0].length * w;
     if (x > x0 && x + width > scene.width - 4) [x, y] = [x0, y + rows.length * scene.cellHeight + 84];
     const view = sheet(matrix(`head ${h}`, rows, ['S', 'H']), {});
-    scene.grid(view, x, y, {
+    drawGrid(scene, view, x, y, {
       w,
       words: false,
       digits: 0,

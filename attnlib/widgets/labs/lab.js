@@ -3,26 +3,18 @@
    module holds only what is pure: `fields(data)`, `sentence(data, state)`, `draw(scene, data, state)`, `facts(data, state)`. */
 
 import { drawing } from '../drawing.js';
-import { ROLES, element, number, say, write } from '../kit.js';
+import { element, exact, number, ROLES, say, table, write } from '../kit.js';
+import { onLink, wordsFor } from '../links.js';
 import { Scene } from '../scene.js';
 import { surface } from '../surface.js';
-import { shown, valueAt } from '../trace.js';
+import { shown, valueAt } from '../tensor.js';
 import STYLE from './lab.css';
 
 // ---------- pure
 
-/** "#lab-scaling/H=64;by=root" for the lab "lab-scaling" is { H: '64', by: 'root' }; null when it names another place. */
-export function readLink(hash, id) {
-  let text = '';
-  try {
-    text = decodeURIComponent(hash.replace(/^#/, ''));
-  } catch {
-    return null;
-  }
-  if (!text.startsWith(`${id}/`)) return null;
-  const words = text.slice(id.length + 1).split(';');
-  return Object.fromEntries(words.map((word) => word.split('=')).filter((pair) => pair.length === 2));
-}
+/** "H=64;by=root" is { H: '64', by: 'root' }. */
+const pairsIn = (words) =>
+  Object.fromEntries(words.split(';').map((word) => word.split('=')).filter((pair) => pair.length === 2));
 
 /** The state that a link asks for: the start, and what the link sets where that is legal. */
 export function stateOf(fields, words = {}) {
@@ -44,25 +36,7 @@ const lowest = ({ type, y = 0, h = 0, under, upright }) => y + h + (type === 'ax
 // ---------- view
 
 const cellText = (value) => (typeof value === 'number' ? number(value, 4) : String(value));
-
-function tableOf({ caption, head, rows }) {
-  const body = rows.map(([first, ...rest]) =>
-    element(
-      'tr',
-      {},
-      element('th', { scope: 'row' }, cellText(first)),
-      ...rest.map((value) => element('td', {}, cellText(value))),
-    ),
-  );
-  const heads = head.map((text) => element('th', { scope: 'col' }, text));
-  return element(
-    'table',
-    {},
-    element('caption', {}, caption),
-    element('thead', {}, element('tr', {}, ...heads)),
-    element('tbody', {}, ...body),
-  );
-}
+const tableOf = ({ caption, head, rows }) => table(caption, head, rows.map((row) => row.map(cellText)));
 
 function skeleton(id, title, question) {
   const part = {
@@ -110,38 +84,28 @@ class Bench {
   listen() {
     const { part, signal } = this;
     const on = (node, name, run) => node.addEventListener(name, run, { signal });
-    const markAt = (event) => {
-      const node = event.target.closest('.cell');
-      return node && part.drawing.markOf(node);
-    };
     on(part.reset, 'click', () => this.set(stateOf(this.fields)));
     on(part.details, 'toggle', () => this.showTables());
     on(part.drawing.root, 'click', (event) => {
-      const mark = markAt(event);
+      const mark = part.drawing.cellAt(event);
       if (mark && mark.ref.pick) this.set(mark.ref.pick);
     });
-    on(part.drawing.root, 'pointerover', (event) => this.read(markAt(event)));
+    on(part.drawing.root, 'pointerover', (event) => this.read(part.drawing.cellAt(event)));
     on(part.drawing.root, 'pointerleave', () => this.read(null));
-    on(window, 'hashchange', () => this.follow(location.hash));
-    on(document, 'click', (event) => {
-      const link = event.target.closest && event.target.closest('a[href]');
-      const hash = link && link.getAttribute('href');
-      if (hash && hash.startsWith('#') && hash === location.hash) this.follow(hash);
-    });
+    onLink(() => this.follow(), signal);
   }
 
-  follow(hash) {
-    const words = readLink(hash, this.id);
-    if (!words || !this.host.isConnected) return;
-    this.set(stateOf(this.fields, words));
+  follow() {
+    const words = wordsFor(this.id, location.hash);
+    if (words === null || !this.host.isConnected) return;
+    this.set(stateOf(this.fields, pairsIn(words)));
     this.host.scrollIntoView({ block: 'nearest' });
   }
 
   read(mark) {
     const { tensor, index } = (mark && mark.ref) || {};
     const value = tensor && valueAt(tensor, index);
-    const exact = typeof value === 'number' && Number.isFinite(value) ? String(value).replace('-', '−') : number(value);
-    this.part.reading.textContent = tensor && value !== null ? `${shown(tensor)}[${index.join(', ')}] = ${exact}` : '';
+    this.part.reading.textContent = tensor && value !== null ? `${shown(tensor)}[${index.join(', ')}] = ${exact(value)}` : '';
   }
 
   show() {
@@ -188,7 +152,7 @@ export function render(lab, { data, host, id, title }) {
     signal.addEventListener('abort', () => sizes.disconnect());
     bench.width = Math.floor(bench.part.stage.clientWidth);
     bench.show();
-    bench.follow(location.hash);
+    bench.follow();
   } catch {
     const words = say`The numbers of this lab are not what it needs; run its cell again.`;
     frame.replaceChildren(write(element('p', { class: 'message', role: 'alert' }), words));

@@ -1,8 +1,9 @@
 /* Lab 04, mask: one mask in three conventions, and what a fill, a dtype and a row that sees nothing make of the weights.
    State: { rows, fill, dtype, way }. All masked scores and weights are recorded runs; nothing is computed here. */
 
-import { code, dim, number, range as upTo, say } from '../kit.js';
-import { sheet } from '../trace.js';
+import { drawGrid } from '../grid.js';
+import { code, number, range, say } from '../kit.js';
+import { sheet } from '../tensor.js';
 import { choice } from './fields.js';
 import { matrix } from './matrix.js';
 
@@ -46,7 +47,7 @@ export function runAt(data, { rows, fill, dtype, way }) {
   const stored = read([[data.fills[dtype][FILLS.findIndex(([name]) => name === fill)]]])[0][0];
   if (run.error) return { error: run.error, may, ours, stored, leaks: [], lost: [] };
   const [masked, weights] = [read(run.masked), read(run.weights)];
-  const places = upTo(may.length).flatMap((i) => upTo(may.length).map((j) => [i, j]));
+  const places = range(may.length).flatMap((i) => range(may.length).map((j) => [i, j]));
   return {
     may,
     ours,
@@ -54,7 +55,7 @@ export function runAt(data, { rows, fill, dtype, way }) {
     weights,
     stored,
     leaks: places.filter(([i, j]) => !may[i][j] && weights[i][j] > 0),
-    lost: upTo(may.length).filter((i) => weights[i].some(Number.isNaN)),
+    lost: range(may.length).filter((i) => weights[i].some(Number.isNaN)),
   };
 }
 
@@ -80,7 +81,7 @@ export function sentence(data, state) {
 
 export function facts(data, state) {
   const { error, may, masked, weights, ours } = runAt(data, state);
-  const head = ['', ...upTo(may.length).map((j) => `key ${j}`)];
+  const head = ['', ...range(may.length).map((j) => `key ${j}`)];
   const named = (rows) => rows.map((row, i) => [`query ${i}`, ...row.map((value) => (typeof value === 'boolean' ? number(value) : value))]);
   return [
     { caption: 'may_attend, True may', head, rows: named(may) },
@@ -133,7 +134,7 @@ function writeName(scene, key, name, x, y, width) {
 function drawMask(scene, key, rows, x, y, { w, h, first, hatch, kind }) {
   const view = sheet(matrix(key, rows, ['S', 'S']), {});
   const from = scene.marks.length;
-  scene.grid(view, x, y, {
+  drawGrid(scene, view, x, y, {
     w,
     h,
     id: key,

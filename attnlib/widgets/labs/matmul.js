@@ -1,12 +1,14 @@
 /* Lab 02, matmul: all scores of a few queries and keys as one product, and the memory of the keys under it. State: { turn,
    i, j, q, k }: how the keys are turned, the score that is read, the numbers. */
 
-import { drawCross, drawSum, productOf } from '../cross.js';
-import { code, decimals, dim, number, range as upTo, say } from '../kit.js';
+import { drawCross } from '../cross.js';
+import { code, decimals, dim, number, range, say } from '../kit.js';
 import { drawMemory } from '../memory.js';
-import { choice, range } from './fields.js';
-import { dot, matmul, matrix, reshape, transpose } from './matrix.js';
-import { numbers } from './typed.js';
+import { productOf } from '../operands.js';
+import { drawSum } from '../sums.js';
+import { choice, slider } from './fields.js';
+import { matmul, matrix, reshape, transpose } from './matrix.js';
+import { numbers } from './numbers.js';
 
 const [H, S] = [dim('H', 'H'), dim('S', 'S')];
 
@@ -23,8 +25,8 @@ export const fields = (data) => [
       ['reshape', code(`k.reshape(${data.k[0].length}, ${data.k.length})`)],
     ],
   }),
-  range('i', { label: say`row i of ${code('q')}: asks`, stops: upTo(data.q.length), start: 0, role: 'S' }),
-  range('j', { label: say`row j of ${code('k')}: is asked`, stops: upTo(data.k.length), start: 0, role: 'S' }),
+  slider('i', { label: say`row i of ${code('q')}: asks`, stops: range(data.q.length), start: 0, role: 'S' }),
+  slider('j', { label: say`row j of ${code('k')}: is asked`, stops: range(data.k.length), start: 0, role: 'S' }),
   numbers('q', { label: say`${code('q')}, ${S} × ${H}`, start: data.q, role: 'H' }),
   numbers('k', { label: say`${code('k')}, ${S} × ${H}`, start: data.k, role: 'H' }),
 ];
@@ -67,7 +69,7 @@ export function sentence(data, state) {
 
 export function facts(data, state) {
   const { factor, scores } = made(data, state);
-  const head = (n, word) => ['', ...upTo(n).map((at) => `${word} ${at}`)];
+  const head = (n, word) => ['', ...range(n).map((at) => `${word} ${at}`)];
   const named = (rows, word) => rows.map((row, n) => [`${word} ${n}`, ...row]);
   return [
     { caption: 'q', head: head(state.q[0].length, 'H'), rows: named(state.q, 'query') },
@@ -81,7 +83,7 @@ export function facts(data, state) {
 const memory = ({ turn, k }, factor) => (turn === 'copy' ? factor : k).flat();
 
 /** The keys, and what they became: a row of a trace each, as the player has them. */
-export function stepsOf({ turn, q, k }, { factor, strides }) {
+export function stepsOf({ turn, k }, { factor, strides }) {
   const keys = matrix('k', k, ['S', 'H']);
   const dims = { nothing: ['S', 'H'], reshape: factor && [factor.length, factor[0].length].map(String) }[turn] || ['H', 'S'];
   const view = { ...matrix({ nothing: 'k', reshape: 'k reshaped' }[turn] || 'k transposed', factor, dims), storage: 'k' };

@@ -1,14 +1,16 @@
 /* Lab 01, projections: every token's row through one weight. State: { by, i, j, order, add }: the weight, the row and the
    feature that are read, which token stands in which row, and what is added to the numbers of the row that is read. */
 
-import { drawCross, drawSum, productOf } from '../cross.js';
-import { code, dim, number, range as upTo, say } from '../kit.js';
-import { choice, range } from './fields.js';
+import { drawCross } from '../cross.js';
+import { code, dim, number, range, say } from '../kit.js';
+import { productOf } from '../operands.js';
+import { drawSum } from '../sums.js';
+import { choice, slider } from './fields.js';
 import { matrix, project } from './matrix.js';
-import { order } from './typed.js';
+import { order } from './order.js';
 
 const NAMES = { query: 'q', key: 'k', value: 'v' };
-const STEPS = upTo(17).map((n) => (n - 8) / 4);
+const STEPS = range(17).map((n) => (n - 8) / 4);
 
 // ---------- pure
 
@@ -17,9 +19,9 @@ export function fields(data) {
   const names = Object.keys(weights);
   return [
     choice('by', { label: say`the weight of the`, options: names.map((name) => [name, name]) }),
-    range('i', { label: say`row of ${code('x')}, a token`, stops: upTo(tokens.length), start: 1, role: 'S' }),
-    range('j', { label: say`row of the weight, a feature`, stops: upTo(weights[names[0]].length), start: 0, role: 'H' }),
-    range('add', {
+    slider('i', { label: say`row of ${code('x')}, a token`, stops: range(tokens.length), start: 1, role: 'S' }),
+    slider('j', { label: say`row of the weight, a feature`, stops: range(weights[names[0]].length), start: 0, role: 'H' }),
+    slider('add', {
       label: say`added to each number of this token`,
       stops: STEPS,
       start: 0,
@@ -36,7 +38,7 @@ export function made(data, { by, i, order: places, add }) {
   const weight = data.weights[by];
   const out = project(x, weight);
   const was = project(before, weight);
-  const moved = upTo(x.length).filter((s) => out[s].some((value, h) => value !== was[s][h]));
+  const moved = range(x.length).filter((s) => out[s].some((value, h) => value !== was[s][h]));
   return { x, weight, out, moved, words: places.map((token) => data.tokens[token]) };
 }
 

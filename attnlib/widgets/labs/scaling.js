@@ -1,9 +1,9 @@
 /* Lab 03, scaling: one row of scores on a line and as weights, and four curves over H. State: { H, by, from }. The scores
    and the curves are recorded from a run; dividing a row and its softmax are done here. */
 
-import { dim, number, range as upTo, say } from '../kit.js';
+import { dim, number, range, say } from '../kit.js';
 import { softmax } from '../softmax.js';
-import { choice, range } from './fields.js';
+import { choice, slider } from './fields.js';
 
 const [H, N, S] = [dim('H', 'H'), dim('n_embd', 'n_embd'), dim('S', 'S')];
 const CURVES = [
@@ -17,7 +17,7 @@ const REACH = 64; // the ends of the line on which scores stand
 // ---------- pure
 
 export const fields = (data) => [
-  range('H', { label: say`features of a head, ${H}`, stops: data.sizes, start: 64, role: 'H' }),
+  slider('H', { label: say`features of a head, ${H}`, stops: data.sizes, start: 64, role: 'H' }),
   choice('by', {
     label: say`the scores are divided by`,
     options: [
@@ -138,7 +138,7 @@ function drawCurve(scene, key, name, top, { x, y, w, h }, data, state, n) {
   scene.text(`${key}.name`, x, y - 26, name, 'ink');
   scene.text(`${key}.value`, x, y - 10, number(here, n === 3 ? 4 : 2), 'strong ink');
   scene.text(`${key}.top`, x - 4, y + 8, number(top, top < 0.1 ? 2 : top < 10 ? 1 : 0), 'end');
-  upTo(data.sizes.length).forEach((k) => {
+  range(data.sizes.length).forEach((k) => {
     if (k % 5 === 0) scene.text(`${key}.H${k}`, at(k, 0)[0], y + h + 18, [dim(data.sizes[k], 'H')], 'middle');
   });
 }

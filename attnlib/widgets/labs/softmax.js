@@ -1,10 +1,11 @@
 /* Lab 05, softmax: a row of scores is shifted, exponentiated and normalised, and the weights mix the values.
    State: { scores, T, add, shift }. Powers are rounded to float32, as PyTorch's are; two of them are recorded. */
 
-import { code, dim, number, range as upTo, say } from '../kit.js';
-import { choice, range } from './fields.js';
+import { code, dim, number, say } from '../kit.js';
+import { drawLedger } from '../ledger.js';
+import { choice, slider } from './fields.js';
 import { dot, transpose } from './matrix.js';
-import { numbers } from './typed.js';
+import { numbers } from './numbers.js';
 
 const f32 = Math.fround;
 
@@ -19,8 +20,8 @@ export const fields = (data) => [
     most: 100,
     step: 0.1,
   }),
-  range('T', { label: say`temperature: the scores are divided by`, stops: [0.1, 0.25, 0.5, 1, 2, 4, 10, 100], start: 1 }),
-  range('add', { label: say`added to all scores alike`, stops: [-100, -10, 0, 10, 100], start: 0 }),
+  slider('T', { label: say`temperature: the scores are divided by`, stops: [0.1, 0.25, 0.5, 1, 2, 4, 10, 100], start: 1 }),
+  slider('add', { label: say`added to all scores alike`, stops: [-100, -10, 0, 10, 100], start: 0 }),
   choice('shift', {
     label: say`before ${code('exp')}`,
     options: [
@@ -89,7 +90,7 @@ function drawRow(scene, data, state, x, y) {
   const w = Math.min(Math.max(scene.cellWidth, Math.min(most, 60)), (scene.width - x - 6) / n);
   heads(data.tokens, w).forEach((word, j) => scene.text(`word${j}`, x + (j + 0.5) * w, y - 38, word, 'middle small'));
   const shift = state.shift === 'yes' ? `− max (${number(top)})` : 'not shifted';
-  const low = scene.ledger('row', x, y, w, 'S', [
+  const low = drawLedger(scene, 'row', x, y, w, 'S', [
     { label: 'score', values: state.scores.map(([score]) => score + state.add) },
     { label: `÷ ${state.T}`, values: divided },
     { label: shift, values: shifted },
@@ -133,11 +134,11 @@ function drawMix(scene, data, state, x, y) {
     label: `${number(weights[j])} × “${word.slice(0, 7)}”`,
     values: data.values[j].map((value) => weights[j] * value),
   }));
-  scene.ledger('mix', x, y, w, 'H', [
+  drawLedger(scene, 'mix', x, y, w, 'H', [
     ...rows,
     { label: 'sum: the output', kind: 'ink', values: output, ruled: true, on: () => true },
   ]);
-  scene.ledger('ends', x, y + (rows.length + 1) * scene.line + 54, w, 'H', [
+  drawLedger(scene, 'ends', x, y + (rows.length + 1) * scene.line + 54, w, 'H', [
     { label: 'largest value', values: columns.map((column) => Math.max(...column)) },
     { label: 'smallest value', values: columns.map((column) => Math.min(...column)) },
   ]);

@@ -1,10 +1,11 @@
 /* Lab 08, masks in the wild: a pattern, changed cell by cell. State: { pattern, n, i, j, flips }: the number n is the
    pattern's width; flips are the cells a reader has turned over, as "i.j". The weights are computed from the scores. */
 
-import { code, dim, element, number, range as upTo, say } from '../kit.js';
+import { drawGrid } from '../grid.js';
+import { code, dim, element, range, say } from '../kit.js';
 import { softmax } from '../softmax.js';
-import { sheet } from '../trace.js';
-import { choice, range } from './fields.js';
+import { sheet } from '../tensor.js';
+import { choice, slider } from './fields.js';
 import { matrix } from './matrix.js';
 
 const N = 6;
@@ -49,25 +50,27 @@ export function flipped(state, i, j) {
 }
 
 export function fields(data) {
-  const cells = upTo(N);
+  const cells = range(N);
   const names = Object.keys(data.rules);
   return [
     choice('pattern', { label: say`pattern`, options: names.map((name) => [name, name]) }),
-    range('n', { label: say`${code('n')} of the pattern`, stops: upTo(N + 1).slice(1), start: 3 }),
+    slider('n', { label: say`${code('n')} of the pattern`, stops: range(N + 1).slice(1), start: 3, used: usesN }),
     whoAsks(cells),
-    range('j', { label: say`key ${code('j')}, who is asked`, stops: cells, start: 1, role: 'S' }),
+    slider('j', { label: say`key ${code('j')}, who is asked`, stops: cells, start: 1, role: 'S' }),
     flips(),
   ];
 }
 
+const usesN = ({ pattern }) => pattern !== 'causal';
+
 /** A slider that stands on a query of the pattern, also where the chosen one does not ask. */
 function whoAsks(stops) {
-  const field = range('i', { label: say`query ${code('i')}, who asks`, stops, start: 2, role: 'S' });
+  const field = slider('i', { label: say`query ${code('i')}, who asks`, stops, start: 2, role: 'S' });
   return {
     ...field,
     control(set, signal) {
       const { node, show } = field.control(set, signal);
-      return { node, show: (_, state) => show(queryOf(state)) };
+      return { node, show: (_, state) => show(queryOf(state), state) };
     },
   };
 }
@@ -82,14 +85,14 @@ const RULES = {
 };
 
 /** The queries of a pattern: with a cache only the newest ask. */
-export const asking = ({ pattern, n }) => (pattern === 'cache' ? upTo(N).slice(N - n) : upTo(N));
+export const asking = ({ pattern, n }) => (pattern === 'cache' ? range(N).slice(N - n) : range(N));
 
 /** The query that is read: the chosen one, or the first that asks after it. */
 export const queryOf = (state) => Math.max(state.i, asking(state)[0]);
 
 /** The pattern as it is before anybody paints: rows for the queries that ask. */
 export const plainMask = (state) =>
-  asking(state).map((i) => upTo(N).map((j) => RULES[state.pattern](i, j, state.n)));
+  asking(state).map((i) => range(N).map((j) => RULES[state.pattern](i, j, state.n)));
 
 /** The mask with the painted cells turned over, and the weights under it. */
 export function made(data, state) {
@@ -133,13 +136,13 @@ export function draw(scene, data, state) {
   const stacked = !scene.wide;
   const low = 118 + (stacked ? 110 + mask.length * scene.cellHeight : 0);
   scene.text('rule', scene.narrow ? 2 : x, 18, say`${code(`may_attend = ${data.rules[state.pattern]}`)}`, 'ink');
-  scene.text('n', scene.narrow ? 2 : x, 38, state.pattern === 'causal' ? say`${code('n')} is not used` : say`${code('n')} = ${state.n}: ${MEANS[state.pattern]}`);
+  scene.text('n', scene.narrow ? 2 : x, 38, !usesN(state) ? say`${code('n')} is not used` : say`${code('n')} = ${state.n}: ${MEANS[state.pattern]}`);
   const named = !scene.narrow && queries.length === N; // then the scene names the rows itself
   const options = { words: named, row: named ? {} : { bare: true }, lit: { i: r, j: state.j } };
   const grid = (name, rows, at, y, more) => {
     const view = sheet(matrix(name, rows, ['S', 'S']), {});
     if (!named) queries.forEach((i, n) => nameQuery(scene, `${name}.query${i}`, data.tokens[i], at, y, n));
-    return scene.grid(view, at, y, { ...options, key: (a, b) => `${name}@${queries[a]}.${b}`, ...more });
+    return drawGrid(scene, view, at, y, { ...options, key: (a, b) => `${name}@${queries[a]}.${b}`, ...more });
   };
   const pick = (a, b) => flipped(state, queries[a], b);
   const kind = (a, b) => (state.flips.includes(`${queries[a]}.${b}`) ? 'on' : '');

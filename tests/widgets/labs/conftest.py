@@ -32,10 +32,9 @@ def _labs_page(browser: Browser) -> Iterator[Page]:
     said: list[str] = []
     page.on("console", lambda message: said.append(message.text))
     page.on("pageerror", lambda error: said.append(str(error)))
-    listed = ", ".join(f"{name}: $labs_{name}" for name in LABS)
-    files = tuple(f"labs/{name}.js" for name in LABS)
-    last = f"window.labs = {{ {listed} }}; window.kit = $labs_lab;\n"
-    page.add_script_tag(content=Bundle("labs/lab.js", last, files).text())
+    for name in LABS:
+        last = f"(window.labs ??= {{}}).{name} = $labs_{name};\n"
+        page.add_script_tag(content=Bundle(f"labs/{name}.js", last).text())
     yield page
     page.close()
     assert said == []

@@ -9,13 +9,29 @@ import pytest
 from attnlib.widgets import LABS, lab, output
 from tests.book.access import Access
 
-ACTIONS = (Path(__file__).parent / "random.js").read_text(encoding="utf-8")
+HERE = Path(__file__).parent
+ACTIONS = "".join(
+    file.read_text(encoding="utf-8") for file in (HERE / "random.js", HERE.parent / "listeners.js")
+)
 HOSTILE = "</script><script>window.hit=1</script><!--<script>"
-LEAVE = """() => {
+# A lab leaves its page and comes back, as when a cell is run again.
+LEAVE = """name => {
   window.place = document.querySelector('.attn-lab');
   place.remove();
-  attnlibLabs.matmul();
+  attnlibLabs[name]();
   place.querySelector('.attn-host').remove();
+}"""
+RETURN = "name => { document.querySelector('main').append(place); attnlibLabs[name](); }"
+# Each control holds what it may hold.
+LEGAL = """() => {
+  const root = document.querySelector('.attn-host').shadowRoot;
+  const legal = (field) => field.type === 'range'
+    ? Number(field.value) >= Number(field.min) && Number(field.value) <= Number(field.max)
+    : field.type !== 'number' || (field.value !== '' && Math.abs(field.value) <= Number(field.max));
+  const fields = [...root.querySelectorAll('input')];
+  const checked = fields.filter((field) => field.checked).map((field) => field.name);
+  const one = ({ name }) => checked.filter((other) => other === name).length === 1;
+  return fields.every((field) => (field.type === 'radio' ? one(field) : legal(field)));
 }"""
 SNAPSHOT = """() => {
   const root = document.querySelector('.attn-host').shadowRoot;
@@ -59,15 +75,23 @@ def test_every_field_is_set_by_keyboard_and_reset(shown, name):
 
 
 @pytest.mark.parametrize("name", LABS)
-def test_random_hands_leave_it_whole(shown, name):
+def test_random_hands_leave_it_whole_and_no_listener(shown, name):
     page = shown(name)
     page.evaluate(ACTIONS)
-    said = page.evaluate("actAtRandom", [7, 150])
+    page.evaluate(LEAVE, name)
+    page.evaluate("countListeners()")
+    page.evaluate(RETURN, name)
+    assert page.evaluate("listeners") > 5
+    said = page.evaluate("actAtRandom", [7, 500])
     assert len(said) > 20
     assert not re.search("undefined|null|Infinity|\\[object", said)
     assert page.evaluate(f"{ROOT}.querySelector('.message')") is None
     texts = page.locator(".attn-host .stage text").all_text_contents()
     assert not [text for text in texts if re.search("undefined|null|Infinity", text)]
+    assert page.evaluate(LEGAL)
+    page.evaluate(LEAVE, name)
+    assert page.evaluate("listeners") == 0
+    page.evaluate(RETURN, name)
 
 
 @pytest.mark.parametrize("name", LABS)
@@ -113,16 +137,33 @@ def test_links_set_what_is_legal_and_leave_the_rest(shown):
     assert page.locator("[data-field=H]").get_attribute("aria-valuetext") == "64"
 
 
-def test_a_lab_that_leaves_the_page_leaves_no_listener(shown):
-    page = shown("matmul")
-    page.evaluate(ACTIONS)
-    page.evaluate(LEAVE)
-    page.evaluate("countListeners(); document.querySelector('main').append(place)")
-    page.evaluate("attnlibLabs.matmul()")
-    assert page.evaluate("listeners") > 40
-    page.evaluate(LEAVE)
-    assert page.evaluate("listeners") == 0
-    page.evaluate("document.querySelector('main').append(place); attnlibLabs.matmul()")
+def test_the_same_lab_twice_has_two_ids_and_links_mean_the_first(shown):
+    page = shown("scaling")
+    page.evaluate(
+        """() => {
+          const other = document.querySelector('.attn-lab').cloneNode(true);
+          other.querySelector('.attn-host').remove();
+          other.id = 'lab-scaling';
+          document.querySelector('main').prepend(other);
+          attnlibLabs.scaling();
+        }"""
+    )
+    ids = page.locator(".attn-lab").evaluate_all("all => all.map(place => place.id)")
+    assert ids == ["lab-scaling-2", "lab-scaling"]
+    second, first = (page.locator(".attn-lab").nth(n).locator("[data-field=H]") for n in (0, 1))
+    for link, values in {
+        "lab-scaling/H=16": ["16", "64"],
+        "lab-scaling-2/H=4": ["16", "4"],
+    }.items():
+        page.evaluate("link => location.hash = link", link)
+        page.wait_for_timeout(30)
+        assert [one.get_attribute("aria-valuetext") for one in (first, second)] == values
+    second.fill("0")
+    assert first.get_attribute("aria-valuetext") == "16"
+    titles = page.locator(".attn-lab h3").evaluate_all("all => all.map(title => title.id)")
+    assert len(set(titles)) == 2
+    page.evaluate("document.querySelector('.attn-lab').remove(); attnlibLabs.scaling()")
+    assert page.locator(".attn-lab").count() == 1
 
 
 def test_broken_state_gives_a_sentence(browser, tmp_path):

@@ -1,9 +1,7 @@
-/* Fields that hold many values: a table of numbers to type into, an order of things to change. */
+/* A field that holds many values: a table of numbers to type into. */
 
-import { clamp, element, range as upTo, write } from '../kit.js';
-import STYLE from './typed.css';
-
-const button = (attributes, ...children) => element('button', { type: 'button', ...attributes }, ...children);
+import { element, range, write } from '../kit.js';
+import NUMBERS from './numbers.css';
 
 /** A table of numbers to type into; its value is a list of rows. `heads` names the rows, `role` colours the columns. */
 export function numbers(name, { label, start, heads, role = '', most = 9, step = 1 }) {
@@ -12,16 +10,16 @@ export function numbers(name, { label, start, heads, role = '', most = 9, step =
   return {
     name,
     start,
-    style: STYLE,
+    style: NUMBERS,
     read(word) {
       const given = word.split(',').map(Number);
       if (given.length !== rows * cols || !given.every(legal)) return undefined;
-      return upTo(rows).map((i) => given.slice(i * cols, (i + 1) * cols));
+      return range(rows).map((i) => given.slice(i * cols, (i + 1) * cols));
     },
     control(set, signal) {
       let shown = start;
-      const inputs = upTo(rows).map((i) =>
-        upTo(cols).map((j) =>
+      const inputs = range(rows).map((i) =>
+        range(cols).map((j) =>
           element('input', {
             type: 'number',
             min: -most,
@@ -74,51 +72,6 @@ export function numbers(name, { label, start, heads, role = '', most = 9, step =
         );
       };
       return { node, show };
-    },
-  };
-}
-
-/** An order of things, changed by moving one of them up or down; its value lists which stands where. */
-export function order(name, { label, words, role = '' }) {
-  const n = words.length;
-  const start = upTo(n);
-  return {
-    name,
-    start,
-    style: STYLE,
-    read(word) {
-      const given = word.split(',').map(Number);
-      return start.every((i) => given.includes(i)) && given.length === n ? given : undefined;
-    },
-    control(set, signal) {
-      let shown = start;
-      const list = element('ol', { class: `order ${role}`, start: 0 });
-      const move = (at, by) => {
-        const to = clamp(at + by, 0, n - 1);
-        const next = [...shown];
-        [next[at], next[to]] = [next[to], next[at]];
-        set({ [name]: next });
-        list.children[to].querySelector(by < 0 ? '.up' : '.down').focus();
-      };
-      const rows = start.map((at) => {
-        const word = element('span');
-        const moves = [-1, 1].map((by) =>
-          button({ class: by < 0 ? 'up' : 'down', 'data-field': name }, by < 0 ? '↑' : '↓'),
-        );
-        moves.forEach((node, k) => node.addEventListener('click', () => move(at, k ? 1 : -1), { signal }));
-        list.append(element('li', {}, word, ...moves));
-        return { word, moves };
-      });
-      const show = (value) => {
-        shown = value;
-        rows.forEach(({ word, moves }, at) => {
-          word.textContent = words[value[at]];
-          moves.forEach((node, k) =>
-            node.setAttribute('aria-label', `move ${words[value[at]]} ${k ? 'down' : 'up'} from place ${at}`),
-          );
-        });
-      };
-      return { node: element('fieldset', { class: 'choice list' }, write(element('legend'), label), list), show };
     },
   };
 }

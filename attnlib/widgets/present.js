@@ -1,0 +1,39 @@
+/* One player fills the screen, as large as its figure allows, for a class. Its state is the host's data-present. */
+
+import { clamp } from './kit.js';
+
+const [WIDE, HIGH] = [1180, 860]; // what a player needs at its own size
+
+/** Begin, until the button is pressed again, Escape is, or the reader leaves the full screen. */
+export function present(player) {
+  const { host, part, signal, figure } = player;
+  if (host.hasAttribute('data-present')) {
+    player.unpresent();
+    return;
+  }
+  const ending = new AbortController();
+  const on = (node, name, run, capture = false) => node.addEventListener(name, run, { signal: ending.signal, capture });
+  const zoom = (scale) => (part.root.parentNode.style.zoom = scale);
+  const fit = () => zoom(clamp(Math.min(innerWidth / WIDE, innerHeight / HIGH), 1, 3));
+  const set = (now) => {
+    host.toggleAttribute('data-present', now);
+    part.tools.present.setAttribute('aria-pressed', String(now));
+  };
+  const end = () => {
+    ending.abort();
+    set(false);
+    if (document.fullscreenElement === host) document.exitFullscreen();
+    zoom('');
+    part.stage.focus();
+  };
+  player.unpresent = end;
+  set(true);
+  if (navigator.userActivation?.isActive) host.requestFullscreen?.().catch(() => {});
+  on(signal, 'abort', end);
+  on(window, 'resize', fit);
+  on(document, 'fullscreenchange', () => document.fullscreenElement || end());
+  // Before the player hears of it: there Escape takes the cursor off the cells, and that is all it does then.
+  on(part.root, 'keydown', (event) => event.key === 'Escape' && !figure.cursor && end(), true);
+  fit();
+  part.stage.focus();
+}
