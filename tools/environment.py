@@ -19,6 +19,7 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
 VENV = ROOT / ".venv"
@@ -28,15 +29,8 @@ REQUIREMENTS = ROOT / "requirements.txt"
 CPU_INDEX = "https://download.pytorch.org/whl/cpu"
 NEEDED_BYTES = 3_000_000_000
 BELONGS_TO_TORCH = ("nvidia-", "cuda-", "triton")
-# pip's words, and what to tell a person instead.
-CAUSES = {
-    "No space left on device": "the disk is full",
-    "Temporary failure in name resolution": "no network: the package registry was not reached",
-    "Network is unreachable": "no network: the package registry was not reached",
-    "Failed to establish a new connection": "no network: the package registry was not reached",
-    "Could not find a version": "a package was not found: no network, or a registry without it",
-    "No matching distribution": "a package was not found: no network, or a registry without it",
-}
+# What pip repeats of a connection that failed: the words of the system, or of the encryption.
+CONNECTION = re.compile(r"\[(?:Errno|SSL)[^'\"()]*\w|\w[\w ]* timed out")
 
 
 class SetupFailed(Exception):
@@ -140,7 +134,7 @@ def install_torch() -> None:
     try:
         pip("install", "--no-deps", *impatient, pin)
     except SetupFailed as reason:
-        if "disk" in str(reason):
+        if "disk" in str(reason) or "network" in str(reason):
             raise
         say("PyTorch's CPU index does not answer; taking torch from the usual one")
         pip("install", "-c", str(REQUIREMENTS), pin)
@@ -186,11 +180,29 @@ def pip(*arguments: str) -> None:
             say(f"  installing {line.count(',') + 1}")
     if process.wait() == 0:
         return
+    raise SetupFailed(cause(said))
+
+
+def cause(said: list[str]) -> str:
+    """Say in one line why pip failed; in its own last lines where it is none of the usual."""
+    if any("No space left on device" in line for line in said):
+        return "the disk is full"
+    # An index of files that a person has set beside the usual one answers without a network.
+    if any("Retry(total=0," in line for line in said) or not index_answers():
+        heard = CONNECTION.findall("\n".join(said))
+        reason = f" ({heard[-1]})" if heard else ""
+        return f"no package index answers{reason}; a network is needed for the first set-up"
     last = next((line for line in reversed(said) if line.startswith("ERROR: ")), said[-1])
-    for words, cause in CAUSES.items():
-        if any(words in line for line in said):
-            raise SetupFailed(f"{cause} ({last})" if "not found" in cause else cause)
-    raise SetupFailed("pip failed:\n" + "\n".join(said[-12:]))
+    if "No matching distribution" in last or "Could not find a version" in last:
+        return f"the package index lacks a package ({last})"
+    return "pip failed:\n" + "\n".join(said[-12:])
+
+
+def index_answers() -> bool:
+    """Ask for a package that every index has, pip, whatever lies here already."""
+    with TemporaryDirectory() as folder:
+        ask = ("download", "--no-deps", "--no-cache-dir", "--retries", "0", "--timeout", "10")
+        return quiet(str(PYTHON), "-m", "pip", *ask, "--dest", folder, "pip")
 
 
 def verify() -> None:
