@@ -8,9 +8,10 @@ from pathlib import Path
 import dimensions
 import repository
 import scripts
+import styles
 from docutils import nodes
 
-from attnlib import widgets
+from attnlib.widgets import figures
 
 # A launched kernel on this machine or on Binder is the only host that a page may ever talk to.
 KERNELS = (
@@ -66,8 +67,11 @@ def page_links(app, pagename, context):
         home = app.config.book_repository
         places = {"Edit this page": home.edit(file)}
         if source.endswith(".ipynb"):
+            root = Path(app.srcdir)
+            # Colab has the library and the notebook, Binder the whole repository.
+            alone = not repository.needs_a_copy(root / file, root)
             places = {
-                "Open in Colab": home.colab(file),
+                "Open in Colab": home.colab(file) if alone else None,
                 "Open on Binder": home.binder(file),
             } | places
         links += [{"text": text, "url": url} for text, url in places.items() if url]
@@ -126,6 +130,9 @@ def dress(body):
 
 # --- files -------------------------------------------------------------------------------------
 
+INLINE = re.compile(r"<script>(.*?)</script>", re.S)
+GROUND = re.compile(rf'(z\n" style="fill: ){figures.PAPER}("/>)')
+
 
 def drop_widget_state(app, env):
     """Leave kernel widgets' saved state out of the page: nothing on it could read that."""
@@ -145,10 +152,24 @@ def write_assets(app, error):
             shutil.rmtree(path)
         elif path.name not in keep:
             path.unlink()
-    sheets = [p.read_text() for p in sorted((assets / "style").glob("*.css"))]
-    tokens = [widgets.tokens_css(), dimensions.rules()]
-    (static / "book.css").write_text(scripts.shortened("\n".join(tokens + sheets), "text/css"))
+    put_on_paper(Path(app.outdir))
+    whole = styles.whole(assets, dimensions.rules())
+    (static / "book.css").write_text(scripts.shortened(styles.used(whole, *built(app)), "text/css"))
     scripts.write(static)
+
+
+def built(app):
+    """Give the text of every page and of every script that runs on one."""
+    pages = [path.read_text("utf-8") for path in Path(app.outdir).rglob("*.html")]
+    inline = [code for page in pages for code in INLINE.findall(page)]
+    files = (Path(app.srcdir) / "book" / "assets").glob("*.js")
+    return pages, [*inline, *(path.read_text("utf-8") for path in files)]
+
+
+def put_on_paper(out):
+    """Take the ground out of the pictures: they stand on the page's own, also on a white sheet."""
+    for path in (out / "_images").glob("*.svg"):
+        path.write_text(GROUND.sub(r"\1none\2", path.read_text("utf-8")), "utf-8")
 
 
 def setup(app):

@@ -5,6 +5,7 @@ A fork that builds its own pages gets its own buttons; a copy without an address
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from collections.abc import Mapping
@@ -14,6 +15,8 @@ from urllib.parse import quote
 
 # git@host:owner/name and ssh://git@host/owner/name, as people clone.
 _SSH = re.compile(r"(?:ssh://)?(?:[\w.-]+@)([\w.-]+)(?::\d+/|[:/])(.+)")
+
+_IMPORTED = re.compile(r"^\s*(?:import|from)\s+(\w+)", re.M)
 
 
 @dataclass(frozen=True)
@@ -75,6 +78,14 @@ class Repository:
         if self.host == "github.com":
             return f"{self.url}/{where}"
         return f"{self.url}/-/{where}" if self.host == "gitlab.com" else None
+
+
+def needs_a_copy(notebook: Path, root: Path) -> bool:
+    """Tell whether a notebook's code imports a folder of the repository that no wheel holds."""
+    cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
+    code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    imported = set(_IMPORTED.findall(code)) - {"attnlib"}
+    return any((root / name).is_dir() for name in imported)
 
 
 def address(remote: str) -> str | None:

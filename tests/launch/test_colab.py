@@ -8,21 +8,23 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
+from repository import Repository, needs_a_copy
 
 import colab
 import notebooks
 import package
+import pages
 
 from .environments import IN_COLAB, SANDBOX, closure, execute, linked, python_of, repacked, say
 
 LIST = Path(__file__).with_name("colab-2026-08-19.txt")
 LISTED = dict(re.findall(r"^([\w.-]+)==(\S+)$", LIST.read_text(encoding="utf-8"), re.M))
 
-# The page on C reads `native/`, and says that it needs a copy of the repository.
-NEEDS_A_COPY = "import native"
-WITHOUT_A_COPY = [p.stem for p in notebooks.notebooks() if NEEDS_A_COPY not in p.read_text()]
+# What pages offer in Colab.
+OFFERED = [p.stem for p in notebooks.notebooks() if not needs_a_copy(p, notebooks.ROOT)]
 
 
 def record(wheel: Path) -> dict[str, str]:
@@ -71,6 +73,35 @@ def test_placing_it_twice_changes_nothing_and_a_new_release_replaces_it() -> Non
     renewed = colab.placed(once, {"wheel": "https://a/b.whl", "sha256": "0" * 64})
     assert [cell["id"] for cell in renewed] == ["a", "colab", "b"]
     assert "https://a/b.whl" in renewed[1]["source"]
+
+
+@pytest.mark.parametrize(
+    ("code", "offered"),
+    [("from attnlib import trace\nimport torch", True), ("import torch\n  import native", False)],
+)
+def test_a_page_offers_colab_where_its_notebook_runs_alone(
+    code: str, offered: bool, tmp_path: Path
+) -> None:
+    (tmp_path / "native").mkdir()
+    (tmp_path / "attnlib").mkdir()
+    cells = [{"cell_type": "code", "source": code.splitlines(keepends=True)}]
+    (tmp_path / "page.ipynb").write_text(json.dumps({"cells": cells}), encoding="utf-8")
+    app = SimpleNamespace(
+        srcdir=str(tmp_path),
+        env=SimpleNamespace(doc2path=lambda name: str(tmp_path / f"{name}.ipynb")),
+        config=SimpleNamespace(book_repository=Repository("https://github.com/owner/name", "main")),
+    )
+    context = {"sourcename": "page.ipynb", "pathto": lambda name, _: name}
+    texts = {link["text"] for link in pages.page_links(app, "page", context)}
+    assert ("Open in Colab" in texts) == offered
+    assert {"Download the notebook", "Open on Binder"} < texts
+
+
+def test_a_page_that_is_not_offered_says_why() -> None:
+    others = [path for path in notebooks.notebooks() if path.stem not in OFFERED]
+    assert len(OFFERED) > len(others)
+    for path in others:
+        assert "It needs a copy of the repository" in path.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("released", [False, True])
@@ -139,7 +170,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.colab
 @pytest.mark.timeout(1800)
-@pytest.mark.parametrize("name", WITHOUT_A_COPY)
+@pytest.mark.parametrize("name", OFFERED)
 def test_every_notebook_runs_on_colab_s_own_versions(
     name: str, fresh: Path, shelf: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
