@@ -73,7 +73,7 @@
         const text = content.text.replace(/\x1b\[[\d;]*m/g, "");
         if (this.stream?.name === content.name && !this.clear) this.stream.pre.append(text);
         else {
-          const made = lines(`stream ${content.name}`, text);
+          const made = lines(`stream ${content.name === "stderr" ? "stderr" : "stdout"}`, text);
           this.add(made);
           this.stream = { name: content.name, pre: made.querySelector("pre") };
         }

@@ -236,6 +236,30 @@ SHAPES = Fault(
 CHAPTER = "book/01-projections.ipynb"
 BOOK = [
     Fault(
+        "a rule that nothing can take",
+        "_build/html/_static/book.css",
+        ".part{",
+        ".nobody{color:red}.part{",
+        ("tests/book/test_styles.py", "-k", "nowhere"),
+        ("nobody",),
+    ),
+    Fault(
+        "a rule dropped that a page takes",
+        "_build/html/_static/book.css",
+        ".part{",
+        ".part:empty{",
+        ("tests/book/test_styles.py", "-k", "look_as and glossary"),
+        ("light", "as it is"),
+    ),
+    Fault(
+        "a pale word in a drawing",
+        "_build/html/book/notation.html",
+        "</article>",
+        '<svg width="99" height="40"><text y="25" fill="#999">pale</text></svg></article>',
+        ("tests/book/test_inks.py", "-k", "notation"),
+        ("'pale' at",),
+    ),
+    Fault(
         "a wrong number in an output",
         CHAPTER,
         '"3072"',
