@@ -45,6 +45,7 @@ class Part:
     sources: tuple[str, ...]
     compilers: tuple[str, ...]
     build: Callable[[str, Path], None]
+    takes: str  # with one core and nothing else to do
 
     @property
     def folder(self) -> Path:
@@ -109,30 +110,39 @@ def build_cpp(compiler: str, folder: Path) -> None:
     )
 
 
-C = Part("C", ("head.h", "head.c", "head_test.c"), ("cc", "gcc", "clang"), build_c)
-CPP = Part("C++", ("head.cpp",), ("c++", "g++", "clang++"), build_cpp)
+C = Part("C", ("head.h", "head.c", "head_test.c"), ("cc", "gcc", "clang"), build_c, "about 5 s")
+CPP = Part("C++", ("head.cpp",), ("c++", "g++", "clang++"), build_cpp, "about 40 s")
 PARTS = (C, CPP)
 
 
+def silent(line: str) -> None:
+    """Say nothing: who runs a cell or a test asked for no news."""
+
+
 @contextmanager
-def lock() -> Iterator[None]:
+def lock(say: Callable[[str], None]) -> Iterator[None]:
     """Let one process build at a time; another one waits, and then finds it built."""
     BUILT.mkdir(parents=True, exist_ok=True)
     handle = os.open(BUILT, os.O_RDONLY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("another make is compiling here; waiting for it")
+            fcntl.flock(handle, fcntl.LOCK_EX)
         yield
     finally:
         os.close(handle)
 
 
-def build(part: Part) -> str | None:
+def build(part: Part, say: Callable[[str], None] = silent) -> str | None:
     """Build what is not built yet; return why it is missing then, or None."""
     compiler = part.compiler
-    with lock():
+    with lock(say):
         folder = part.folder
         if compiler is None or (folder / "compiler").exists() or (folder / "failed").exists():
             return missing(part)
+        say(f"compiling the head in {part.language}: {part.takes}, once")
         for old in BUILT.glob(f"{folder.name.split('-')[0]}-*"):
             shutil.rmtree(old)
         with tempfile.TemporaryDirectory(dir=BUILT) as name:
@@ -168,9 +178,12 @@ def missing(part: Part) -> str | None:
 
 
 def main() -> int:
+    def say(line: str) -> None:
+        print(f"· {line}", flush=True)
+
     for part in PARTS:
-        if reason := build(part):
-            print(f"· the head in {part.language} is left out: {reason}")
+        if reason := build(part, say):
+            say(f"the head in {part.language} is left out: {reason}")
     return 0
 
 

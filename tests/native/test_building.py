@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import doctest
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from pathlib import Path
+from queue import Queue
 
 import pytest
 
@@ -52,6 +55,29 @@ def test_built_once_and_again_when_a_source_changes(empty: Path, c_folder: Path)
     assert building.build(C) is None
     assert C.folder != first
     assert [folder.name for folder in building.BUILT.iterdir()] == [C.folder.name]
+
+
+def test_what_takes_long_is_announced(empty: Path, c_folder: Path) -> None:
+    said: list[str] = []
+
+    def build(compiler: str, folder: Path) -> None:
+        said.append("at work")
+
+    part = replace(C, build=build)
+    assert building.build(part, said.append) is None
+    assert said == ["compiling the head in C: about 5 s, once", "at work"]
+    assert building.build(part, said.append) is None
+    assert len(said) == 2
+
+
+def test_another_make_is_waited_for_and_the_wait_is_told(empty: Path, c_folder: Path) -> None:
+    said: Queue[str] = Queue()
+    with ThreadPoolExecutor() as another:
+        with building.lock(building.silent):
+            waiting = another.submit(building.build, C, said.put)
+            assert said.get(timeout=30) == "another make is compiling here; waiting for it"
+            assert not waiting.done()
+        assert waiting.result(timeout=60) is None
 
 
 def test_a_warning_is_an_error_and_the_compiler_is_quoted(empty: Path, c_folder: Path) -> None:
