@@ -23,6 +23,7 @@ ALIASES = {
     "_scaled_dot_product_attention": "scaled_dot_product_attention", "masked_fill": "masked_fill",
 }  # fmt: skip
 INDEXING = {"__getitem__": "getitem", "__setitem__": "setitem"}
+CONVERSIONS = {"__bool__": "condition", "__int__": "item", "__float__": "item"}  # to Python's own
 PROPERTIES = {"T", "mT", "H", "mH", "real", "imag", "data", "grad"}  # the ones that give a tensor
 
 _SIGNATURES = {
@@ -38,7 +39,10 @@ _SIGNATURES = {
     "chunk": "input chunks dim", "split": "input split_size dim", "unbind": "input dim",
     "tensor_split": "input sections dim", "getitem": "input index", "setitem": "input index value",
     "select": "input dim index", "narrow": "input dim start length",
-    "index_select": "input dim index", "gather": "input dim index",
+    "index_select": "input dim index", "index_copy": "input dim index source",
+    "index_add": "input dim index source", "gather": "input dim index",
+    "scatter": "input dim index src", "scatter_add": "input dim index src",
+    "take_along_dim": "input indices dim", "masked_select": "input mask",
     "repeat_interleave": "input repeats dim", "sum": "input dim keepdim",
     "mean": "input dim keepdim", "amax": "input dim keepdim", "amin": "input dim keepdim",
     "max": "input dim keepdim", "min": "input dim keepdim", "prod": "input dim keepdim",
@@ -55,12 +59,22 @@ _SIGNATURES = {
     "full": "size fill_value", "eye": "n m", "arange": "*bounds", "new_zeros": "input *size",
     "new_ones": "input *size", "new_empty": "input *size", "new_full": "input size fill_value",
     "normalize": "input p dim", "outer": "input other", "tensordot": "input other dims",
-    "diagonal": "input offset dim1 dim2", "cross_entropy": "input target",
+    "diagonal": "input offset dim1 dim2",
+    **dict.fromkeys(
+        (
+            "cross_entropy", "nll_loss", "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss",
+            "kl_div", "binary_cross_entropy", "binary_cross_entropy_with_logits",
+        ),
+        "input target",
+    ),
+    "cosine_similarity": "x1 x2 dim",
     "eq": "input other", "ne": "input other", "lt": "input other", "le": "input other",
     "gt": "input other", "ge": "input other", "clamp": "input min max",
     "bitwise_and": "input other", "bitwise_or": "input other", "maximum": "input other",
     "minimum": "input other", "addmm": "input mat1 mat2", "baddbmm": "input batch1 batch2",
     "multi_head_attention_forward": "query key value",
+    "bilinear": "input1 input2 weight bias", "group_norm": "input num_groups weight bias",
+    "batch_norm": "input running_mean running_var weight bias",
     "pad": "input pad mode value",
     **dict.fromkeys(
         ("conv1d", "conv2d", "conv3d"), "input weight bias stride padding dilation groups"
@@ -74,6 +88,8 @@ def canonical(name: str) -> str:
     """Give the teaching name of the operation that torch calls ``name``."""
     if name in INDEXING:
         return INDEXING[name]
+    if name in CONVERSIONS:
+        return CONVERSIONS[name]
     bare = name
     if name.startswith("__") and name.endswith("__"):
         bare = name.strip("_")

@@ -39,8 +39,10 @@ class Written:
 
     def receiver(self) -> int:
         """Return 1 for ``x.view(...)``, whose first argument stands before the dot."""
-        node = self._site.node
-        return int(len(self._call.args) > len(node.args))
+        call, node = self._call, self._site.node
+        if call.op == "split":  # Python's own function: it hands its last argument on by keyword
+            return int(not ast.unparse(node.func).startswith("torch."))
+        return int(len(call.args) > len(node.args))
 
     def size(self, written: ast.expr | None, number: int) -> Label:
         """Return the label of a plain number by the way it is written: a name, ``h * d``."""

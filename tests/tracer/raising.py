@@ -119,8 +119,10 @@ def padding_without_axes():
     return fill, (x_of(2, 3, 5, 5), x_of(2, 5)), {"scores": "batch heads Sq S", "pad": "batch S"}
 
 
-@raises(RuntimeError, "mask (9, 9)", "S = 5",
-        suggestion='scores.masked_fill(mask[:5, :5], float("-inf"))')  # fmt: skip
+@raises(
+    RuntimeError, "mask (9, 9)", "S = 5",
+    suggestion='scores.masked_fill(mask[:scores.shape[1], :scores.shape[2]], float("-inf"))',
+)  # fmt: skip
 def mask_too_long():
     mask = torch.ones(9, 9, dtype=torch.bool)
 

@@ -6,9 +6,8 @@ What a library was given stands in the frames of the exception; it is told as fo
 from __future__ import annotations
 
 import linecache
-import traceback
 import types
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +15,15 @@ from torch import Tensor, nn
 
 from ..builder import Builder
 from ..frames import CHECKS, HERE, LIBRARY, kind_of
+from ..labels import Label
 from ..rows import Failure, Step, TensorInfo
 from ..source import Site, shown_file, site_of
 from ..stages import number
+from .patterns import patterns
 from .places import at, carets, first_line
+from .refused import refused
+from .scope import Scope
+from .sequences import sequences
 
 _LINES = 6  # of a library's own words
 _MODULE = nn.Module._wrapped_call_impl.__code__
@@ -31,6 +35,7 @@ class Place:
 
     site: Site
     line: int
+    frame: types.FrameType
     called: types.FrameType | None = None
 
 
@@ -43,9 +48,7 @@ def elsewhere(builder: Builder, failure: BaseException) -> Failure:
     code = site.code or linecache.getline(site.path, line).strip()
     given = _given(builder, place.called) if place.called is not None else ()
     if place.called is None or not given:
-        head = f"{type(failure).__name__}{at(shown_file(site.path), line)}"
-        message = "\n".join([head, *carets(site), f"  {first_line(failure)}"])
-        return Failure(line, site.expression or code, message)
+        return _refused(builder, failure, place, code)
     name = _function(place.called)
     builder.steps.append(Step(
         0, shown_file(site.path), line, code, site.expression, None, name, given, None, {}, None,
@@ -55,18 +58,61 @@ def elsewhere(builder: Builder, failure: BaseException) -> Failure:
     head = f"{name} failed{at(shown_file(site.path), line)}"
     words = [words.strip() for words in str(failure).splitlines() if words.strip()][:_LINES]
     told = [head, *carets(site), *(f"  {info.described()}" for info in given)]
+    scope, recorder = Scope(place.frame), builder.recorder
+
+    def labels_of(tensor: Tensor) -> list[Label]:
+        return recorder.labels(recorder.state(tensor))
+
+    layer = sequences(site.node, scope, describing(builder))
+    if layer is not None:
+        _, said, corrections = layer
+    else:
+        said, corrections = patterns(place.called, site.expression, scope, labels_of)
+    tried = next(filter(None, (scope.tried(code) for code in corrections)), None)
+    told += [f"  {said}"] if said else []
+    told += [f"  try: {tried}"] if tried else []
     told += [f"  {type(failure).__name__}: {words[0] if words else ''}".rstrip(": ")]
-    return Failure(
-        line, site.expression or code, "\n".join([*told, *(f"    {w}" for w in words[1:])])
-    )
+    message = "\n".join([*told, *(f"    {w}" for w in words[1:])])
+    return Failure(line, site.expression or code, message, tried)
+
+
+def _refused(builder: Builder, failure: BaseException, place: Place, code: str) -> Failure:
+    """Tell what Python itself refused, with the tensors whose names stand in the expression."""
+    site, scope = place.site, Scope(place.frame)
+    shown: dict[str, TensorInfo] = {}
+    describe = describing(builder)
+
+    for name, tensor in scope.mentioned(site.node).items() if site.node is not None else ():
+        shown[name] = describe(tensor, name)
+    said, corrections = refused(failure, site.node, site.parents, scope, describe)
+    tried = next(filter(None, (scope.tried(code) for code in corrections)), None)
+    head = f"{type(failure).__name__}{at(shown_file(site.path), place.line)}"
+    told = [head, *carets(site), *(f"  {info.described()}" for info in shown.values())]
+    told += [f"  {said}"] if said else []
+    told += [f"  try: {tried}"] if tried else []
+    message = "\n".join([*told, f"  {first_line(failure)}"])
+    return Failure(place.line, site.expression or code, message, tried)
+
+
+def describing(builder: Builder) -> Callable[[Tensor, str], TensorInfo]:
+    """Return what describes a tensor under a name, in the dims that are known of it."""
+
+    def describe(tensor: Tensor, name: str) -> TensorInfo:
+        info = builder.tensors.info(builder.recorder.state(tensor), name)
+        builder.tensors.write_dims()
+        return info
+
+    return describe
 
 
 def _place(failure: BaseException) -> Place | None:
     place = None
-    for frame, line in traceback.walk_tb(failure.__traceback__):
+    tb = failure.__traceback__
+    while tb is not None:
+        frame, line, last, tb = tb.tb_frame, tb.tb_lineno, tb.tb_lasti, tb.tb_next
         code = frame.f_code
         if kind_of(code.co_filename) is not LIBRARY:
-            place = Place(site_of(code, frame.f_lasti), line)
+            place = Place(site_of(code, last), line, frame)
         elif place is not None and place.called is None:
             place.called = frame
     if place is not None and place.called is not None:

@@ -6,6 +6,9 @@ torch's own words come last, so that they can be searched for.
 from __future__ import annotations
 
 import ast
+import math
+import traceback
+import types
 from dataclasses import replace
 
 import torch
@@ -13,16 +16,33 @@ from torch import Tensor
 
 from ..builder import Builder
 from ..notes import Call, State
-from ..operation import Operation
 from ..rows import Failure, Step
 from ..rules import RULES, pointwise
 from ..source import Site
-from . import products  # noqa: F401 - it registers clashes
+from . import (  # noqa: F401 - they register clashes
+    attention,
+    axes,
+    indexing,
+    joining,
+    layers,
+    letters,
+    losses,
+    picking,
+    products,
+    views,
+)
+from .arguments import given
+from .axes import numbered
+from .broadcasting import broadcast
 from .clash import CLASHES, Candidate, Failed
-from .elsewhere import elsewhere
+from .elsewhere import describing, elsewhere
 from .kinds import kinds
-from .layouts import broadcast
 from .places import at, carets, first_line
+from .plain import plain
+from .scope import Scope
+from .sequences import sequences
+
+_SMALL = 1_000_000  # numbers that are really made, where the meta device cannot tell
 
 
 def explained(builder: Builder, failure: BaseException) -> Failure:
@@ -57,33 +77,41 @@ def _operation(builder: Builder) -> Failure:
         replace(info, name=op.operand(which) or _passed(step, site, which) or info.name)
         for which, info in enumerate(step.inputs)
     )
-    if step.op == "multi_head_attention_forward":
-        infos = infos[:3]  # the rest are the layer's own weights
-    lines = [where, *carets(site), *(f"  {info.described()}" for info in infos)]
     known = builder.variables.get(call.chain[0][0], []) if call.chain else []
-    failed = Failed(op, infos, error, step.expression or step.code, function, known)
-    said, candidates = _clash(failed, step, builder.recorder.strict)
+    scope = Scope(_frame(error, call))
+    failed = Failed(op, infos, error, step.expression or step.code, function, known, scope)
+    called = None if call.direct else sequences(site.node, scope, describing(builder))
+    if called is not None:  # inside, the layer has laid its arguments out anew
+        infos, said, codes = tuple(called[0]), called[1], called[2]
+        candidates = [Candidate(code) for code in codes]
+    else:
+        said, candidates = _clash(failed, step, builder)
+    lines = [where, *carets(site), *(f"  {info.described()}" for info in infos)]
     if said:
         lines.append(f"  {said}")
     known_names = _names(call)
-    tried = next(filter(None, (_tried(c, op, known_names) for c in candidates)), None)
+    tried = next(filter(None, (_tried(c, failed, known_names) for c in candidates)), None)
     if tried is not None:
-        lines.append(f"  try: {tried[0]}  →  {tried[1]}")
+        lines.append(f"  try: {tried[0]}{tried[1]}")
     lines.append(f"  torch: {first_line(error)}")
     return Failure(
         step.line, step.expression or step.code, "\n".join(lines), tried[0] if tried else None
     )
 
 
-def _clash(failed: Failed, step: Step, strict: bool) -> tuple[str, list[Candidate]]:
+def _clash(failed: Failed, step: Step, builder: Builder) -> tuple[str, list[Candidate]]:
     try:
         explain = CLASHES.get(step.op)
         if explain is None:
             explain = broadcast if RULES.get(step.op) is pointwise else kinds
-        found = explain(failed)
-        return found if found[0] else kinds(failed)
+        found = numbered(failed) or explain(failed)
+        found = found if found[0] else plain(failed) or kinds(failed)
+        if not found[0] and isinstance(failed.error, TypeError):
+            said, corrections = given(failed, describing(builder))
+            found = said, [Candidate(code) for code in corrections]
+        return found
     except (LookupError, TypeError, ValueError, AttributeError):
-        if strict:
+        if builder.recorder.strict:
             raise
         return "", []
 
@@ -101,6 +129,7 @@ def _passed(step: Step, site: Site, which: int) -> str | None:
 
 _HANDED_ON = {
     "linear", "embedding", "layer_norm", "rms_norm", "group_norm", "conv1d", "conv2d", "conv3d",
+    "batch_norm",
 }  # fmt: skip
 
 
@@ -113,23 +142,44 @@ def _names(call: Call) -> set[str] | None:
     return held | {"torch", "float"}
 
 
-def _tried(candidate: Candidate, op: Operation, names: set[str] | None) -> tuple[str, str] | None:
+def _frame(error: BaseException, call: Call) -> types.FrameType | None:
+    """Find the frame of the failing line: its variables are those a correction may use."""
+    code = call.chain[0][0] if call.chain else None
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if frame.f_code is code]
+    return frames[-1] if frames else None
+
+
+def _tried(candidate: Candidate, failed: Failed, names: set[str] | None) -> tuple[str, str] | None:
     """Run a correction on the meta device; one that raises, or is no code, is never shown."""
     try:
-        nodes = list(ast.walk(ast.parse(candidate.code, mode="eval")))
+        nodes = list(ast.walk(ast.parse(candidate.code)))
     except SyntaxError:
         return None
     if names is not None and {node.id for node in nodes if isinstance(node, ast.Name)} - names:
         return None
-    tensors = [empty(state) for state in op.inputs]
     try:
         with torch.no_grad():
-            result = candidate.run(tensors)
+            result = _run(candidate, failed, "meta")
+    except NotImplementedError:  # how much a mask picks depends on its values
+        try:
+            with torch.no_grad():
+                _run(candidate, failed, "cpu")
+        except Exception:
+            return None
+        return candidate.code, ""
     except Exception:
         return None
     shape = tuple(result.shape) if isinstance(result, Tensor) else ()
-    return candidate.code, f"({', '.join(map(str, shape))})"
+    return candidate.code, f"  →  ({', '.join(map(str, shape))})"
 
 
-def empty(state: State) -> Tensor:
-    return torch.empty(state.shape, dtype=getattr(torch, state.dtype), device="meta")
+def _run(candidate: Candidate, failed: Failed, device: str) -> Tensor:
+    if device != "meta" and sum(math.prod(state.shape) for state in failed.states) > _SMALL:
+        raise MemoryError
+    if candidate.run is None:
+        return failed.scope.run(candidate.code, device)
+    return candidate.run([empty(state, device) for state in failed.states])
+
+
+def empty(state: State, device: str = "meta") -> Tensor:
+    return torch.zeros(state.shape, dtype=getattr(torch, state.dtype), device=device)

@@ -1,0 +1,109 @@
+"""Clashes of operands that are lined up from the last axis: arithmetic, masks, in-place forms."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+
+from .alignment import fits
+from .calls import inside
+from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
+from .cuts import cuts
+from .kinds import kinds
+from .plain import plain
+
+
+@clash("masked_select")
+def broadcast(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Explain operands that do not line up from the last axis."""
+    shapes = [info.shape for info in failed.infos]
+    for first in range(len(shapes)):
+        for second in range(first + 1, len(shapes)):
+            back = batch_clash(shapes[first], shapes[second])
+            if back is not None:
+                said = (
+                    f"axes line up from the last and must be equal or 1: axis {back} of "
+                    f"{failed.names[first]} is {failed.size(first, back)}, of "
+                    f"{failed.names[second]} {failed.size(second, back)}"
+                )
+                return said + reversed_axes(failed), list(_lined_up(failed, first, second))
+    return in_place(failed) or plain(failed) or kinds(failed)
+
+
+def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
+    """Try one operand laid out as the other stands, or cut to what the other has."""
+    pairs = sorted([(first, second), (second, first)], key=lambda pair: _numbers(failed, pair[0]))
+    if written_into(failed):  # what is written into keeps its shape
+        pairs = [pair for pair in pairs if pair[0] != 0]
+    labels = [failed.op.labels(state) for state in failed.states]
+    for which, other in pairs:
+        for fit in fits(failed, labels[which], labels[other]):
+            yield changed(failed, which, inside(failed.names[which], fit.code), fit.run)
+    for which, other in pairs:
+        for cut in cuts(failed, which, other):
+            yield changed(failed, which, inside(failed.names[which], cut.code), cut.run)
+
+
+def changed(failed: Failed, which: int, code: str, change) -> Candidate:
+    """Write the failed expression with one operand changed, and run it so."""
+
+    def run(t: Tensors):
+        return failed.run([change(x) if place == which else x for place, x in enumerate(t)])
+
+    return Candidate(failed.instead(failed.names[which], code), run)
+
+
+def _numbers(failed: Failed, which: int) -> tuple[int, int]:
+    shape = failed.infos[which].shape
+    return len(shape), math.prod(shape)
+
+
+def written_into(failed: Failed) -> bool:
+    """Does the operation write into its first operand?"""
+    name = failed.op.torch_name
+    return name == "__setitem__" or (
+        name.endswith("_")
+        and (not name.startswith("__") or (name.startswith("__i") and name != "__invert__"))
+    )
+
+
+def in_place(failed: Failed) -> tuple[str, list[Candidate]] | None:
+    """Explain a tensor that cannot be written into: too small, expanded, a leaf, whole numbers."""
+    if not failed.infos or not written_into(failed):
+        return None
+    x, error = failed.infos[0], str(failed.error)
+    reasons = {
+        "doesn't match the broadcast shape": f"{x.described()} cannot grow as it is written into",
+        "single memory location": (
+            f"{x.name} was expanded: several of its places are one number in memory (strides "
+            f"{x.strides}), so it cannot be written into"
+        ),
+        "leaf Variable": (
+            f"{x.name} is a leaf that requires a gradient, so it cannot be written into while "
+            "gradients are recorded"
+        ),
+        "can't be cast": f"{x.name} is {x.dtype} and keeps its dtype while it is written into",
+    }
+    said = next((text for sign, text in reasons.items() if sign in error), None)
+    if said is None:
+        return None
+    return f"{said}; the form without writing makes a new tensor", list(_new(failed))
+
+
+def _new(failed: Failed) -> Iterator[Candidate]:
+    """Write ``x += y`` as ``x + y``, and ``x.add_(y)`` as ``x.add(y)``."""
+    try:
+        (statement,) = ast.parse(failed.code).body
+    except (SyntaxError, ValueError):
+        return
+    if isinstance(statement, ast.AugAssign):
+        value = ast.BinOp(statement.target, statement.op, statement.value)
+        yield Candidate(ast.unparse(value))
+    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
+        function = statement.value.func
+        if isinstance(function, ast.Attribute) and function.attr.endswith("_"):
+            function.attr = function.attr[:-1]
+            yield Candidate(ast.unparse(statement))
+    elif isinstance(statement, ast.Assign | ast.Expr):
+        yield Candidate(f"{on(failed.names[0])}.clone()")

@@ -1,0 +1,229 @@
+"""Clashes of indices: outside the axis, too many, of another dtype or shape than what they pick."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from ..labels import Label
+from ..notes import State, is_state
+from .alignment import fits
+from .broadcasting import changed, in_place
+from .calls import inside
+from .clash import Candidate, Failed, clash, on
+from .cuts import one_off
+from .picking import bounds, less_one, numbers
+
+_WHOLE = ("int8", "int16", "int32", "int64", "uint8", "bool")
+
+
+@clash("getitem", "setitem")
+def item(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Explain ``x[…]``, where an index does not lie in x or does not fit another one."""
+    if not failed.infos:
+        return "", []
+    written = in_place(failed)
+    if written is not None:
+        return written
+    x, error = failed.infos[0], str(failed.error)
+    if "too many indices" in error:
+        count = sum(part is not None and part is not Ellipsis for part in _index(failed))
+        return f"{x.described()} has {len(x.shape)} axes, but {count} indices", _fewer(failed)
+    if "used as indices" in error:
+        return _kinds(failed)
+    if "shape of the mask" in error:
+        return _mask(failed)
+    if "could not be broadcast" in error:
+        return _pair(failed)
+    if "out of bounds" in error:
+        return _outside(failed)
+    if failed.op.torch_name == "__setitem__" and len(failed.infos) > 1:
+        return _value(failed)
+    return f"the index must lie inside {x.described()}", []
+
+
+def _index(failed: Failed) -> tuple:
+    index = failed.op.params.get("index")
+    return index if isinstance(index, tuple) else (index,)
+
+
+def _parts(failed: Failed) -> tuple[ast.Subscript, list[ast.expr]] | None:
+    """Return the subscript as it is written, and its indices one by one."""
+    try:
+        node = ast.parse(failed.code, mode="eval").body
+    except (SyntaxError, ValueError):
+        return None
+    if not isinstance(node, ast.Subscript):
+        return None
+    index = node.slice
+    parts = list(index.elts) if isinstance(index, ast.Tuple) else [index]
+    return (node, parts) if len(parts) == len(_index(failed)) else None
+
+
+def _written(node: ast.Subscript, parts: list[ast.expr]) -> Candidate:
+    node.slice = ast.Tuple(parts, ast.Load()) if len(parts) != 1 else parts[0]
+    text = ast.unparse(ast.fix_missing_locations(node))
+    return Candidate(text.replace("[(", "[").replace(")]", "]") if len(parts) > 1 else text)
+
+
+def _axes(failed: Failed) -> list[int | None]:
+    """Say on which axis of x each index works; a mask takes as many as it has."""
+    index, ndim = _index(failed), len(failed.infos[0].shape)
+    takes = [
+        0 if part is None or part is Ellipsis
+        else len(part.shape) if isinstance(part, State) and part.dtype == "bool"
+        else 1
+        for part in index
+    ]  # fmt: skip
+    found: list[int | None] = []
+    at = 0
+    for part, count in zip(index, takes, strict=True):
+        if part is Ellipsis:
+            at = ndim - sum(takes[len(found) + 1 :])
+        found.append(at if count and at < ndim else None)
+        at += count
+    return found
+
+
+def _outside(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Count from 0: a size is one too many for an index."""
+    x = failed.infos[0]
+    for place, (part, axis) in enumerate(zip(_index(failed), _axes(failed), strict=True)):
+        if axis is None:
+            continue
+        size = x.shape[axis]
+        held = bounds(part.values) if isinstance(part, State) else None
+        if isinstance(part, int) and not isinstance(part, bool) and not -size <= part < size:
+            said = f"{failed.size(0, axis)} has the indices 0 … {size - 1}, but not {int(part)}"
+            return said, list(_last(failed, place, int(part) == size))
+        if held is not None and not (held[0] >= -size and held[1] < size):
+            which = next(i for i, state in enumerate(failed.states) if state is part)
+            name = failed.names[which]
+            said = (
+                f"{failed.size(0, axis)} has the indices 0 … {size - 1}, but {name} holds "
+                f"{held[0]} … {held[1]}"
+            )
+            return said, list(less_one(failed, which, held[0] > 0 and held[1] == size))
+    return f"the index must lie inside {x.described()}", []
+
+
+def _last(failed: Failed, place: int, by_size: bool) -> Iterator[Candidate]:
+    found = _parts(failed)
+    if found is not None and by_size and not isinstance(found[1][place], ast.BinOp):
+        node, parts = found
+        parts[place] = ast.parse("-1", mode="eval").body
+        yield _written(node, parts)
+
+
+def _fewer(failed: Failed) -> list[Candidate]:
+    """Leave out the whole axes that are asked for in front, or after."""
+    found = _parts(failed)
+    if found is None:
+        return []
+    node, parts = found
+    many = sum(p is not None and p is not Ellipsis for p in _index(failed))
+    many -= len(failed.infos[0].shape)
+    for rest, left_out in ((parts[many:], parts[:many]), (parts[:-many], parts[-many:])):
+        if rest and all(ast.unparse(part) == ":" for part in left_out):
+            return [_written(node, rest)]
+    return []
+
+
+def _kinds(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Tell a mask of 0 and 1 from positions that became floats."""
+    x = failed.infos[0]
+    for which, info in enumerate(failed.infos[1:], 1):
+        if info.dtype in _WHOLE:
+            continue
+        held = numbers(info.values)
+        mask = info.shape == x.shape[: len(info.shape)] and (
+            len(info.shape) > 1 or (bool(held) and set(held) <= {0.0, 1.0})
+        )
+        said = (
+            f"{info.name} is {info.dtype}, but an index is made of whole numbers, a mask of bools"
+        )
+        method = ".bool()" if mask else ".long()"
+        run = (lambda t: t.bool()) if mask else (lambda t: t.long())
+        return said, [changed(failed, which, on(info.name) + method, run)]
+    return "", []
+
+
+def _mask(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Lay a mask out as the first axes of what it picks from."""
+    x, labels = failed.infos[0], failed.op.labels(failed.states[0])
+    axes = dict(zip(map(id, _index(failed)), _axes(failed), strict=True))
+    for which, state in enumerate(failed.states[1:], 1):
+        if state.dtype != "bool" or axes.get(id(state)) is None:
+            continue
+        at, n = axes[id(state)] or 0, len(state.shape)
+        if state.shape == x.shape[at : at + n]:
+            continue
+        info = failed.infos[which]
+        said = f"a mask has to be as large as the axes it picks from: {info.described()}, "
+        said += f"{x.described()}"
+        mine = failed.op.labels(state)
+        found = [
+            changed(failed, which, inside(info.name, fit.code), fit.run)
+            for fit in fits(failed, mine, labels[at : at + n])
+        ]
+        longer = [p for p, label in enumerate(mine) if label.size != labels[at + p].size]
+        if len(longer) == 1 and mine[longer[0]].size == labels[at + longer[0]].size + 1:
+            cut = one_off(failed, 0, longer[0], n)
+            found.append(changed(failed, which, inside(info.name, cut.code), cut.run))
+        return said, found
+    return "", []
+
+
+def _pair(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Turn the first of two index tensors into a column."""
+    chosen = [i for i in range(1, len(failed.infos)) if failed.infos[i].dtype != "bool"]
+    if len(chosen) < 2:
+        return "", []
+    first, second = failed.infos[chosen[0]], failed.infos[chosen[1]]
+    said = f"index tensors are taken pair by pair: {first.described()}, {second.described()}"
+    new = max(len(second.shape) - len(first.shape), len(first.shape) == len(second.shape) == 1)
+    if len(first.shape) != 1 or new < 1:
+        return said, []
+    if len(second.shape) > 1 and first.shape[0] != second.shape[0]:
+        return said, []
+    index = (slice(None), *[None] * new)
+    code = f"{on(first.name)}[:{', None' * new}]"
+    return said, [changed(failed, chosen[0], code, lambda t: t[index])]
+
+
+def _value(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Lay out what is written into ``x[…]`` as the place for it stands."""
+    value, mine = failed.infos[-1], failed.op.labels(failed.states[-1])
+    place = _place(failed)
+    if place is None:
+        return "", []
+    names = ", ".join(label.name or str(label.size) for label in place)
+    said = f"the place has the axes ({names}) = ({', '.join(str(p.size) for p in place)}), but "
+    said += value.described()
+    return said, [
+        changed(failed, len(failed.infos) - 1, fit.code(value.name), fit.run)
+        for fit in fits(failed, mine, place)
+    ]
+
+
+def _place(failed: Failed) -> list[Label] | None:
+    """Return the axes of ``x[…]`` for numbers and slices."""
+    labels, index = failed.op.labels(failed.states[0]), list(_index(failed))
+    if any(is_state(part) or isinstance(part, str) for part in index):
+        return None
+    if Ellipsis not in index:
+        index.append(Ellipsis)
+    place = index.index(Ellipsis)
+    used = sum(part is not None for part in index) - 1
+    index[place : place + 1] = [slice(None)] * (len(labels) - used)
+    found, axis = [], 0
+    for part in index:
+        if part is None:
+            found.append(failed.op.literal(1))
+            continue
+        if isinstance(part, slice):
+            count = len(range(*part.indices(labels[axis].size)))
+            whole = count == labels[axis].size
+            found.append(labels[axis] if whole else failed.op.fresh(count))
+        axis += 1
+    return found

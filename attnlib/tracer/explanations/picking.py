@@ -1,0 +1,102 @@
+"""Clashes of index tensors that pick along one axis: gather, scatter, index_select."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from .broadcasting import changed
+from .calls import with_argument, with_operand
+from .changes import alike, may_be
+from .clash import Candidate, Failed, clash, on
+from .cuts import word
+from .plain import plain
+
+
+@clash("gather", "scatter", "scatter_add", "scatter_reduce", "index_select", "take_along_dim")
+def along(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Explain an index tensor that picks along one axis."""
+    if len(failed.infos) < 2:
+        return "", []
+    x, index = failed.infos[:2]
+    axis, error = failed.op.params.get("dim", 0), str(failed.error)
+    if index.dtype not in ("int64", "int32"):
+        said = f"{index.name} is {index.dtype}, but an index is made of whole numbers, int64"
+        return said, [Candidate(with_operand(failed, 1, f"{on(index.name)}.long()"))]
+    if not isinstance(axis, int) or axis >= len(x.shape):
+        return plain(failed) or ("", [])
+    if failed.op.name == "index_select":
+        if len(index.shape) > 1:
+            said = f"index_select takes an index of one axis, but {index.described()}"
+            return said, [Candidate(f"{on(x.name)}[{':, ' * axis}{index.name}]")]
+    elif len(index.shape) != len(x.shape):
+        said = f"{index.name} must have as many axes as {x.name}: {index.described()}, "
+        return said + x.described(), list(_completed(failed, axis))
+    held = bounds(index.values)
+    if held is not None and not 0 <= held[0] <= held[1] < x.shape[axis]:
+        said = (
+            f"{failed.size(0, axis)} has the indices 0 … {x.shape[axis] - 1}, but {index.name} "
+            f"holds {held[0]} … {held[1]}"
+        )
+        return said, list(less_one(failed, 1, held[0] > 0 and held[1] == x.shape[axis]))
+    large = [p for p, (i, n) in enumerate(zip(index.shape, x.shape, strict=False)) if i > n]
+    if large and "Size does not match" in error:
+        said = (
+            f"apart from axis {axis}, {index.name} may be no larger than {x.name}: axis "
+            f"{large[0]} of {index.name} is {failed.size(1, large[0])}, of {x.name} "
+            f"{failed.size(0, large[0])}"
+        )
+        code = with_argument(failed, "dim", str(large[0]))
+        return said, [Candidate(code)] if code is not None and len(large) == 1 else []
+    return plain(failed) or ("", [])
+
+
+def _completed(failed: Failed, axis: int) -> Iterator[Candidate]:
+    """Give an index the axes that it lacks behind; those that are not picked along stay whole."""
+    index = failed.infos[1]
+    labels, mine = failed.op.labels(failed.states[0]), failed.op.labels(failed.states[1])
+    n = len(mine)
+    front = [p for p in range(n) if p != axis]
+    if (
+        n > len(labels)
+        or n < axis
+        or not all(
+            mine[p].size == labels[p].size
+            and (alike(mine[p], labels[p]) or may_be(failed, mine[p], labels[p]))
+            for p in front
+        )
+    ):
+        return
+    marks = [":"] * n + ["None"] * (len(labels) - n)
+    name = on(index.name)
+    one = len(labels) - n == 1
+    code = f"{name}.unsqueeze(-1)" if one else f"{name}[{', '.join(marks)}]"
+    whole = [p for p in range(n, len(labels)) if p != axis]
+    if whole and failed.op.name != "take_along_dim":
+        sizes = [word(failed, 0, p) if p in whole else "-1" for p in range(len(labels))]
+        code += f".expand({', '.join(sizes)})"
+    yield Candidate(with_operand(failed, 1, code))
+
+
+def less_one(failed: Failed, which: int, counted: bool) -> Iterator[Candidate]:
+    """Take 1 off lengths, which count from 1."""
+    if counted:
+        name = failed.names[which]
+        yield changed(failed, which, f"{on(name)} - 1", lambda x: x - 1)
+
+
+def bounds(values) -> tuple | None:
+    """Return the smallest and the largest of a tensor's numbers, where they were kept."""
+    flat = numbers(values)
+    return (min(flat), max(flat)) if flat else None
+
+
+def numbers(values) -> list:
+    flat, open_ = [], [values]
+    while open_:
+        value = open_.pop()
+        if isinstance(value, list):
+            open_ += value
+        elif isinstance(value, int | float) and not math.isnan(value):
+            flat.append(value)
+    return flat

@@ -1,0 +1,165 @@
+"""What the names at the failing line hold, and a correction run there on empty tensors.
+
+Nothing of the reader's is called: a correction may use tensors, numbers and torch's own functions.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import functools
+import types
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+
+_PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.Size, torch.device)
+_BUILTIN = {"len", "int", "float", "range", "max", "min"}
+
+
+class Unreadable(Exception):
+    """A name that holds nothing a correction can be run on."""
+
+
+class Scope:
+    """The variables of a frame; modules show their attributes, tensors only what is empty."""
+
+    def __init__(self, frame: types.FrameType | None) -> None:
+        self._local: dict[str, Any] = dict(frame.f_locals) if frame is not None else {}
+        self._global: dict[str, Any] = frame.f_globals if frame is not None else {}
+
+    def look(self, node: ast.AST) -> Any:
+        """Return what a name, or an attribute of a module, holds; no code of anybody runs."""
+        if isinstance(node, ast.Name):
+            if node.id in self._local:
+                return self._local[node.id]
+            if node.id in self._global:
+                return self._global[node.id]
+            if node.id in _BUILTIN:
+                return getattr(builtins, node.id)
+        if isinstance(node, ast.Attribute):
+            held = self.look(node.value)
+            if isinstance(held, nn.Module):
+                for place in (vars(held), held._parameters, held._buffers, held._modules):
+                    if node.attr in place:
+                        return place[node.attr]
+            elif isinstance(held, types.ModuleType) and _known(held.__name__):
+                return getattr(held, node.attr, None)
+        raise Unreadable(ast.unparse(node))
+
+    def value(self, node: ast.AST) -> Any:
+        """Return what a name holds, or None."""
+        try:
+            return self.look(node)
+        except Unreadable:
+            return None
+
+    def tensor(self, node: ast.AST) -> Tensor | None:
+        """Return the tensor that an expression is the name of."""
+        found = self.value(node)
+        return found if isinstance(found, Tensor) else None
+
+    def mentioned(self, node: ast.AST) -> dict[str, Tensor]:
+        """Return the tensors whose names stand in an expression, in order."""
+        found = {}
+        for part in ast.walk(node):
+            tensor = self.tensor(part) if isinstance(part, ast.Name | ast.Attribute) else None
+            if tensor is not None:
+                found[ast.unparse(part)] = tensor
+        return found
+
+    def integers(self) -> list[tuple[str, int]]:
+        """Name the whole numbers that variables, and the reader's module, hold."""
+        module = self._local.get("self")
+        held = vars(module) if isinstance(module, nn.Module) else {}
+        named = {**self._local, **{f"self.{name}": value for name, value in held.items()}}
+        return [(n, v) for n, v in named.items() if isinstance(v, int) and not isinstance(v, bool)]
+
+    def numbers(self, size: int) -> list[str]:
+        """Name the variables, and the attributes of the reader's module, that hold a number."""
+        return [name for name, value in self.integers() if value == size]
+
+    def run(self, code: str, device: str = "meta") -> Any:
+        """Run an expression, or ``x += y``, with empty tensors in place of the reader's."""
+        tree = ast.parse(code)
+        (statement,) = tree.body
+        emptied = _Emptied(self, device)
+        tree = ast.fix_missing_locations(emptied.visit(tree))
+        held = {"__builtins__": {}, **emptied.held}
+        if isinstance(statement, ast.Expr):
+            body = ast.Expression(tree.body[0].value)
+            return eval(compile(body, "<correction>", "eval"), held)
+        if not isinstance(statement, ast.AugAssign | ast.Assign):
+            raise Unreadable(code)
+        exec(compile(tree, "<correction>", "exec"), held)
+        target = tree.body[0]
+        name = target.target if isinstance(target, ast.AugAssign) else target.targets[0]
+        while isinstance(name, ast.Subscript):
+            name = name.value
+        return held[name.id]
+
+    def tried(self, code: str) -> str | None:
+        """Return a correction if it runs."""
+        try:
+            with torch.no_grad():
+                self.run(code)
+        except Exception:
+            return None
+        return code
+
+
+class _Emptied(ast.NodeTransformer):
+    """Put a name of our own in place of everything that the reader's names hold."""
+
+    def __init__(self, scope: Scope, device: str) -> None:
+        self.scope, self.device = scope, device
+        self.held: dict[str, Any] = {}
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        return self._placed(node, self.scope.look(node))
+
+    def visit_Attribute(self, node: ast.Attribute) -> ast.AST:
+        try:
+            found = self.scope.look(node)
+        except Unreadable:
+            return self.generic_visit(node)
+        return self._placed(node, found)
+
+    def _placed(self, node: ast.AST, value: Any) -> ast.AST:
+        name = f"_{len(self.held)}"
+        self.held[name] = _empty(value, self.device)
+        return ast.copy_location(ast.Name(name, getattr(node, "ctx", ast.Load())), node)
+
+
+def _empty(value: Any, device: str) -> Any:
+    if isinstance(value, Tensor):
+        made = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=device)
+        return made if device == "meta" else made.zero_()
+    if isinstance(value, _PLAIN):
+        return value
+    if isinstance(value, list | tuple):
+        return type(value)([_empty(item, device) for item in value])
+    if isinstance(value, nn.Module) and type(value).__module__.startswith("torch.nn"):
+        tensors = {**dict(value.named_parameters()), **dict(value.named_buffers())}
+        return functools.partial(
+            _layer, value, {name: _empty(t, device) for name, t in tensors.items()}
+        )
+    module = getattr(value, "__module__", None) or ""
+    if isinstance(value, types.ModuleType):
+        module = value.__name__
+    if _known(module):
+        return value
+    if isinstance(value, types.BuiltinFunctionType):  # torch.cat and its like name no module
+        return value
+    raise Unreadable(type(value).__name__)
+
+
+def _known(module: str) -> bool:
+    """Is this a module whose functions a correction may call?"""
+    return module.split(".")[0] in ("torch", "einops", "builtins", "math")
+
+
+def _layer(module: nn.Module, tensors: dict[str, Tensor], *args: Any, **words: Any) -> Any:
+    """Run one of torch's own layers on other tensors than its own."""
+    return torch.func.functional_call(module, tensors, args, words)

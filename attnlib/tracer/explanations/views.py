@@ -1,0 +1,223 @@
+"""Clashes of views: numbers that do not fill a shape, an order that memory does not have."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import math
+import re
+from collections.abc import Iterator
+from itertools import takewhile
+
+from torch import Tensor
+
+from ...dims import role
+from ..rows import TensorInfo
+from .calls import with_argument
+from .clash import Candidate, Failed, Tensors, clash, on
+from .cuts import part_of, word
+from .kinds import kinds
+
+_KEPT = {"batch", "n_embd", "H", "heads"}  # roles of axes that hold no extra row
+
+
+@clash("view", "reshape")
+def view(failed: Failed) -> tuple[str, list[Candidate]]:
+    x, asked = failed.infos[0], failed.op.params.get("shape", ())
+    if any(isinstance(n, float) for n in asked):
+        return _float_size(failed, list(asked))
+    shape = [int(n) for n in asked if isinstance(n, int)]
+    if not shape:
+        return kinds(failed)
+    named = failed.op.size_words("shape", shape)
+    if "stride" in str(failed.error):
+        said = (
+            f"{x.name} is not laid out in this order in memory (strides {x.strides} for "
+            f"{x.in_names()}): a view cannot merge axes that are not neighbours there"
+        )
+        return said, list(_copied(failed, x, shape))
+    count, known = math.prod(x.shape), math.prod(n for n in shape if n >= 0)
+    wanted = " · ".join(text for text, n in zip(named, shape, strict=True) if n >= 0)
+    said = f"{x.name} has {count} numbers, {' · '.join(_words(x))}; the new shape " + (
+        f"takes {wanted} = {known}" if -1 not in shape else f"needs a multiple of {known}, {wanted}"
+    )
+    found = [*_extra_row(failed, x, shape), *_left_out(failed, x, shape, count)]
+    split = len(shape) == len(x.shape) + 1 and shape[-2] > 0 and x.shape[-1:] != ()
+    if not found and split and x.shape[-1] % shape[-2] and _same(shape[:-2], x.shape[:-1]):
+        said += f"; {failed.size(0, -1)} does not divide by {named[-2].replace('=', ' = ')}"
+        return said, []  # sizes that fit would mean another number of heads
+    rest = None if found else _remainder(failed)
+    if rest is not None:
+        return f"{said}; {rest}", []
+    return said, [*found, *_fitting(failed, x, shape, count)]
+
+
+def _remainder(failed: Failed) -> str | None:
+    """Find a ``width // p`` among the sizes that left something over."""
+    for written in failed.op.written_sizes():
+        node = ast.parse(written, mode="eval").body
+        if isinstance(node, ast.BinOp) and isinstance(node.op, ast.FloorDiv):
+            sides = [ast.unparse(side) for side in (node.left, node.right)]
+            try:
+                whole, part = map(failed.scope.run, sides)
+            except Exception:
+                continue
+            if isinstance(whole, int) and isinstance(part, int) and part and whole % part:
+                return f"{sides[0]} = {whole} does not divide by {sides[1]} = {part}"
+    return None
+
+
+def _same(a, b) -> bool:
+    return tuple(a) == tuple(b)
+
+
+def _words(info: TensorInfo) -> list[str]:
+    return [
+        str(size) if dim == str(size) else f"{dim}={size}"
+        for dim, size in zip(info.dims, info.shape, strict=True)
+    ]
+
+
+def _float_size(failed: Failed, sizes: list) -> tuple[str, list[Candidate]]:
+    """Explain a size that is not whole: ``/`` makes a float, ``//`` a whole number."""
+    place = next(place for place, n in enumerate(sizes) if isinstance(n, float))
+    written = failed.op.written_sizes() or list(map(str, sizes))
+    said = f"a size must be a whole number, but {written[place]} is {sizes[place]}, a float"
+    code = re.sub(r"(?<!/)/(?!/)", "//", failed.code)
+    whole = [int(n) for n in sizes]
+    return f"{said}: / divides into floats, // into whole numbers", [
+        Candidate(code, functools.partial(_reshaped, whole))
+    ] if code != failed.code else []
+
+
+def _copied(failed: Failed, x: TensorInfo, shape: list[int]) -> Iterator[Candidate]:
+    """Suggest ``reshape``; where heads stand before S, only after moving them back."""
+    name, sizes = on(x.name), ", ".join(failed.op.written_sizes() or map(str, shape))
+    if len(x.shape) == 4 and len(shape) == 3 and tuple(x.shape[:3:2]) == tuple(shape[:2]):
+        yield Candidate(
+            f"{name}.transpose(1, 2).reshape({sizes})",
+            lambda t: t[0].transpose(1, 2).reshape(shape),
+        )
+    yield Candidate(f"{name}.reshape({sizes})", lambda t: t[0].reshape(shape))
+
+
+def _extra_row(failed: Failed, x: TensorInfo, shape: list[int]) -> Iterator[Candidate]:
+    """Leave off a class token, which no place of a grid is kept for."""
+    made = failed.op.made(0)
+    joined = made.inputs if made is not None and made.op == "cat" else ()
+    along = made.params.get("dim", 0) if made is not None and joined else None
+    words, labels = failed.op.written_sizes(), failed.op.labels(failed.states[0])
+    for axis, size in enumerate(x.shape):
+        after = len(x.shape) - axis - 1
+        grid = shape[axis : len(shape) - after]
+        if len(grid) < 2 or -1 in shape or part_of(labels, axis) in _KEPT:
+            continue
+        if not _same(shape[:axis], x.shape[:axis]) or not _same(
+            shape[len(shape) - after :], x.shape[axis + 1 :]
+        ):
+            continue
+        extra = size - math.prod(grid)
+        ends = [info.shape[axis] for info in joined] if along == axis else [1]
+        if extra > 0 and extra in (ends[0], ends[-1]):
+            part = f"{extra}:" if extra == ends[0] else f":-{extra}"
+            index = slice(extra, None) if extra == ends[0] else slice(None, -extra)
+            places = (*[slice(None)] * axis, index)
+            code = f"{on(x.name)}[{':, ' * axis}{part}]"
+            sizes = ", ".join(words or map(str, shape))
+            run = functools.partial(_without, places, shape)
+            yield Candidate(f"{code}.reshape({sizes})", run)
+
+
+def _without(index: tuple[slice, ...], shape: list[int], t: Tensors) -> Tensor:
+    return t[0][index].reshape(shape)
+
+
+def _left_out(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> Iterator[Candidate]:
+    """Put in an axis that was forgotten: one that x has in front, or a factor of its last."""
+    words = failed.op.written_sizes() or list(map(str, shape))
+    if -1 in shape or len(words) != len(shape):
+        return
+    for axis in range(len(x.shape) - 1):
+        new = [*shape[:axis], x.shape[axis], *shape[axis:]]
+        if math.prod(new) == count and _same(new[: axis + 2], x.shape[: axis + 2]):
+            yield _inserted(failed, x, shape, axis, x.shape[axis], word(failed, 0, axis))
+    last = len(x.shape) - 1
+    tail = math.prod(shape[last:])
+    if last < 0 or not tail or not _same(shape[:last], x.shape[:last]) or len(shape) <= last:
+        return
+    times = x.shape[-1] // tail
+    if times > 1 and times * tail == x.shape[-1]:
+        for name in (
+            str(times) if x.dims[-1].startswith(f"{times}*") else None,
+            *_heads(failed, times),
+        ):
+            if name is not None:
+                yield _inserted(failed, x, shape, last, times, name)
+
+
+def _heads(failed: Failed, count: int) -> Iterator[str]:
+    """Find variables that hold this number of heads."""
+    for name in failed.scope.numbers(count):
+        if role(name.rpartition(".")[2]) == "heads" or "head" in name:
+            yield name
+
+
+def _inserted(
+    failed: Failed, x: TensorInfo, shape: list[int], place: int, size: int, name: str
+) -> Candidate:
+    words = failed.op.written_sizes() or list(map(str, shape))
+    words.insert(place, name)
+    new = [*shape[:place], size, *shape[place:]]
+    code = f"{on(x.name)}.{failed.op.name}({', '.join(words)})"
+    return Candidate(code, functools.partial(_reshaped, new))
+
+
+def _fitting(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> Iterator[Candidate]:
+    """Try the size that makes the last axis, or one before it, fit; what x has already, stays."""
+    kept = takewhile(lambda sizes: sizes[0] == sizes[1], zip(shape, x.shape, strict=False))
+    for place in reversed(range(len(list(kept)), len(shape))):
+        rest = math.prod(n for axis, n in enumerate(shape) if axis != place and n >= 0)
+        others = [n for axis, n in enumerate(shape) if axis != place]
+        if rest and count % rest == 0 and -1 not in others:
+            new = [*shape[:place], count // rest, *shape[place + 1 :]]
+            words = failed.op.written_sizes()
+            if len(words) == len(shape):  # as it is written, that one left to torch
+                words[place] = "-1"
+            code = f"{on(x.name)}.{failed.op.name}({', '.join(words or map(str, new))})"
+            yield Candidate(code, functools.partial(_reshaped, new))
+
+
+def _reshaped(shape: list[int], t: Tensors) -> Tensor:
+    return t[0].reshape(shape)
+
+
+@clash("unflatten")
+def unflatten(failed: Failed) -> tuple[str, list[Candidate]]:
+    x, axis = failed.infos[0], failed.op.params.get("dim", -1)
+    sizes = [int(n) for n in failed.op.params.get("sizes", ()) if isinstance(n, int)]
+    if not sizes or not -len(x.shape) <= axis < len(x.shape):
+        return kinds(failed)
+    named = failed.op.size_words("sizes", sizes)
+    known = math.prod(n for n in sizes if n >= 0)
+    asked = " · ".join(text for text, n in zip(named, sizes, strict=True) if n >= 0)
+    said = f"axis {axis} of {x.name}, {failed.size(0, axis)}, does not split into {asked}"
+    if len([n for n in sizes if n >= 0]) > 1:
+        said += f" = {known}"
+    found = []
+    for other in reversed(range(len(x.shape))):
+        fits = x.shape[other] == known or (-1 in sizes and known and x.shape[other] % known == 0)
+        if other != axis and fits and role(x.dims[other]) not in ("batch", "heads"):
+            place = other - len(x.shape) if other == len(x.shape) - 1 else other
+            found.append(with_argument(failed, "dim", str(place)))
+    front: int = math.prod(sizes[:-1])
+    if -1 not in sizes and front and x.shape[axis] % front == 0:
+        words = _parts(failed) or list(map(str, sizes))
+        found.append(with_argument(failed, "sizes", f"({', '.join([*words[:-1], '-1'])})"))
+    return said, [Candidate(code) for code in found if code is not None]
+
+
+def _parts(failed: Failed) -> list[str]:
+    """Return the sizes of an ``unflatten`` as they are written."""
+    words = failed.op.written_sizes()
+    inner = words[-1].strip("()[]") if words else ""
+    return [part.strip() for part in inner.split(",") if part.strip()]
