@@ -78,15 +78,25 @@ class Findings:
         """Write what was found, each once for a line."""
         found: dict[tuple, Warning] = {}
         for a, b, call, site, verb in self._collisions:
+            size = a.size
+            whole = (self.symbols.text(a), self.symbols.text(b))
+            if verb == TURNS:  # a reader mixed up two of the factors
+                factors = zip(laid(a), laid(b), strict=True)
+                a, b = next((mine, its) for mine, its in factors if mine is not its)
             dims = (self.symbols.text(a), self.symbols.text(b))
             if dims[0] == dims[1]:
                 continue
             code = site.expression or site.code or call.op
             key = (site.path, site.line, code, frozenset(dims))
             found.setdefault(
-                key, Warning(site.line, code, _message(verb, dims, a.size, call.op), dims)
+                key, Warning(site.line, code, _message(verb, dims, whole, size, call.op), dims)
             )
         return list(found.values())
+
+    def apart(self, a: Label, b: Label) -> bool:
+        """Does the code itself tell two axes apart?"""
+        a, b = a.root(), b.root()
+        return a is not b and a.strong and b.strong and self._apart(a, b)
 
     def _collide(self, a: Label, b: Label, call: Call, site: Site, verb: str) -> None:
         self._collisions.append((a.root(), b.root(), call, site, verb))
@@ -123,7 +133,7 @@ def _names(label: Label) -> set[tuple[str, object]]:
     }
 
 
-def _message(verb: str, dims: tuple[str, str], size: int, op: str) -> str:
+def _message(verb: str, dims: tuple[str, str], whole: tuple[str, str], size: int, op: str) -> str:
     a, b = dims
     if verb == GLUES:
         return (
@@ -132,8 +142,8 @@ def _message(verb: str, dims: tuple[str, str], size: int, op: str) -> str:
         )
     if verb == TURNS:
         return (
-            f"this lines up {a} and {b}: both are {size}, at all sizes, but they lie in memory in "
-            f"another order, so numbers meet that do not belong together"
+            f"this lines up {whole[0]} and {whole[1]}: both are {size}, at all sizes, but in one "
+            f"{a} is outside and in the other {b}, so numbers meet that do not belong together"
         )
     return (
         f"this {verb} {a} and {b} as if they were one dim, only because both are {size} here; at "

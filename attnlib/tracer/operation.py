@@ -56,6 +56,10 @@ class Operation:
         """Do two axes go by one name, each in a layer of its own?"""
         return a.name is not None and a.name == b.name
 
+    def apart(self, a: Label, b: Label) -> bool:
+        """Does the code itself tell two axes apart?"""
+        return self._findings.apart(a, b)
+
     def stand(self, labels: list[Label]) -> None:
         self._findings.stand(labels)
 

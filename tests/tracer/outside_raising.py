@@ -99,7 +99,7 @@ def bmm_of_four_axes():
     )
 
 
-@raises(RuntimeError, "q (batch=2, S=5, H=3)", "bhid")
+@raises(RuntimeError, "q (batch=2, S=5, H=3)", "bhid", suggestion='"bid,bjd->bij"')
 def too_many_letters():
     def attend(q, k, v):
         dots = torch.einsum("bhid,bhjd->bhij", q, k)  # raises
@@ -345,7 +345,7 @@ def head_size_by_true_division():
     return split, (torch.randn(2, 5, 12),), "batch S n_embd"
 
 
-@raises(RuntimeError, "q (batch=2, S=1, n_embd=16)", "batch_first")
+@raises(RuntimeError, "q (batch=2, S=1, n_embd=16)", "batch_first", suggestion="q.transpose(0, 1)")
 def batch_first_left_out():
     attn = nn.MultiheadAttention(16, 4)
 

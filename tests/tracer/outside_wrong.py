@@ -362,7 +362,7 @@ def batch_first_forgotten():
     return run, (x, pad), {"x": "batch S n_embd", "pad": "batch S"}
 
 
-@wrong("scores = scores + bias.repeat(heads, 1, 1)", "batch*heads", "heads*batch")
+@wrong("scores = scores + bias.repeat(heads, 1, 1)", "batch", "heads")
 def mask_tiled_for_folded_heads():
     # repeat puts the heads outside, the folded scores have them inside
     def attend(q, k, bias):
@@ -409,7 +409,7 @@ def query_without_its_own_axis():
     return Additive(8, 6), (torch.randn(4, 8), torch.randn(4, 4, 8)), names
 
 
-@wrong("return F.cross_entropy(flat, targets.reshape(-1))", "S*batch", "batch*S")
+@wrong("return F.cross_entropy(flat, targets.reshape(-1))", "S", "batch")
 def targets_in_another_order():
     # the logits were made time first, the targets are batch first
     def loss(logits, targets):

@@ -8,12 +8,13 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnlib import trace
-from tests.tracer import further_wrong, outside_wrong
+from tests.tracer import blind_wrong, further_wrong, outside_wrong
 from tests.tracer.wrong import WRONG
 
 OUTSIDE = {f"outside {name}": sample for name, sample in outside_wrong.WRONG.items()}
 FURTHER = {f"further {name}": sample for name, sample in further_wrong.WRONG.items()}
-ALL = {**WRONG, **OUTSIDE, **FURTHER}
+BLIND = {f"blind {name}": sample for name, sample in blind_wrong.WRONG.items()}
+ALL = {**WRONG, **OUTSIDE, **FURTHER, **BLIND}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -35,7 +36,7 @@ def test_the_line_and_the_two_dims_are_named(name):
 
 def test_the_samples_are_many_and_half_are_from_outside():
     assert len(WRONG) >= 15 and len(outside_wrong.WRONG) >= 15
-    assert len(further_wrong.WRONG) >= 16
+    assert len(further_wrong.WRONG) >= 16 and len(blind_wrong.WRONG) >= 31
 
 
 MEETINGS = {

@@ -17,16 +17,20 @@ from ..labels import Label
 from ..notes import State
 from ..operation import Operation
 from ..rows import TensorInfo
+from .scope import Scope
 
 Tensors = list[Tensor]
 
 
 @dataclass
 class Candidate:
-    """A correction: the code as the reader would write it, and the same to run on empty tensors."""
+    """A correction: the code as the reader would write it, and the same to run on empty tensors.
+
+    Without ``run`` the code itself is run, in the scope of the failing line.
+    """
 
     code: str
-    run: Callable[[Tensors], Tensor]
+    run: Callable[[Tensors], Tensor] | None = None
     dims: Callable[[list], list] | None = None
 
 
@@ -40,6 +44,7 @@ class Failed:
     code: str  # the failing sub-expression
     function: Callable  # of torch, that raised
     variables: list[tuple[Label, str]]  # sizes that the failing function keeps in variables
+    scope: Scope
 
     @property
     def names(self) -> list[str]:
@@ -54,19 +59,23 @@ class Failed:
         args, kwargs = self.op.arguments(tensors)
         return self.function(*args, **kwargs)
 
-    def instead(self, name: str, new: str) -> str:
+    def instead(self, name: str, new: str, code: str | None = None) -> str:
         """Write the failed expression with one operand replaced, or the new operand alone."""
-        pattern = rf"(?<![\w.]){re.escape(name)}(?![\w(])"
-        for code in (self.code, _normal(self.code)):  # names are written in Python's own spacing
-            if len(re.findall(pattern, code)) == 1 and "\n" not in code:
-                return re.sub(pattern, lambda _: new, code)
+        pattern = rf"(?<![\w.]){re.escape(name)}(?![\w(=])"
+        given = self.code if code is None else code
+        for text in (given, _normal(given)):  # names are written in Python's own spacing
+            if len(re.findall(pattern, text)) == 1 and "\n" not in text:
+                return re.sub(pattern, lambda _: new, text)
         return new
 
     def word(self, which: int, axis: int) -> str:
         """Write a size so that it can stand in the code: a variable that holds it, or a number."""
-        label = self.op.labels(self.states[which])[axis]
+        return self.called(self.op.labels(self.states[which])[axis])
+
+    def called(self, label: Label) -> str:
+        """Write a dim's size as a variable that holds it, or as its number."""
         known = (name for held, name in self.variables if held.root() is label.root())
-        return next(known, str(self.infos[which].shape[axis]))
+        return next(known, str(label.size))
 
     def size(self, which: int, axis: int) -> str:
         """Write one axis as ``H = 16``, or as its number where it has no name."""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import torch
 from torch import Tensor
 
+from ...dims import role
 from .clash import Candidate, Failed, Tensors, clash, on
 
 
@@ -29,26 +33,50 @@ def kinds(failed: Failed) -> tuple[str, list[Candidate]]:
         return said, [Candidate(code, lambda t: t[0].masked_fill(t[1], float("-inf")))]
     if len(set(dtypes)) > 1:
         first = infos[0]
-        if first.dtype.startswith(("int", "uint", "bool")) and failed.op.name == "linear":
-            return (
-                f"{first.name} holds whole numbers ({first.dtype}); a layer reads floats: "
-                "embed ids first"
-            ), []
+        if first.dtype.startswith(("int", "uint", "bool")) and failed.op.name in _LAYERS:
+            return _whole_numbers(failed)
         second = next(info for info in infos if info.dtype != first.dtype)
         said = f"{first.name} is {first.dtype}, {second.name} {second.dtype}: both must be the same"
-        if failed.op.name == "linear" or first.dtype == "float64":
-            first, second = second, first  # the layer stays as it is; doubles do not spread
-        which, target = infos.index(second), infos.index(first)
+        kept = _kept(failed, dtypes)
+        odd = [which for which, dtype in enumerate(dtypes) if dtype != kept]
+        code = failed.code
+        for which in odd:
+            new = f"{on(failed.names[which])}.to(torch.{kept})"
+            code = failed.instead(failed.names[which], new, code)
 
         def cast(t: Tensors) -> Tensor:
-            t = list(t)
-            t[which] = t[which].to(t[target].dtype)
-            return failed.run(t)
+            return failed.run([x.to(getattr(torch, kept)) for x in t])
 
-        wanted = f"torch.{first.dtype}"
-        code = failed.instead(second.name, f"{on(second.name)}.to({wanted})")
         return said, [Candidate(code, cast)]
     return "", []
+
+
+_LAYERS = {
+    "linear", "conv1d", "conv2d", "conv3d", "bilinear", "layer_norm", "rms_norm", "group_norm",
+    "batch_norm",
+}  # fmt: skip
+
+
+def _kept(failed: Failed, dtypes: list[str]) -> str:
+    """Choose the dtype that stays: a layer's, the one of most operands, no double of two."""
+    if failed.op.name in _LAYERS:
+        return dtypes[1]
+    if len(dtypes) > 2:
+        return Counter(dtypes).most_common(1)[0][0]
+    return dtypes[1] if dtypes[0] == "float64" else dtypes[0]
+
+
+def _whole_numbers(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Tell ids, which are looked up, from measured numbers, which a layer reads as floats."""
+    x, weight = failed.infos[:2]
+    said = f"{x.name} holds whole numbers ({x.dtype}); a layer reads floats"
+    if x.dtype == "int64" and role(x.dims[-1]) == "S":
+        return f"{said}: embed ids first", []
+    said += f", {weight.name} is {weight.dtype}"
+    code = failed.instead(x.name, f"{on(x.name)}.to(torch.{weight.dtype})")
+    if weight.dtype == "float32":
+        code = failed.instead(x.name, f"{on(x.name)}.float()")
+    return said, [Candidate(code, lambda t: failed.run([t[0].to(t[1].dtype), *t[1:]]))]
 
 
 def _mask(failed: Failed) -> tuple[str, list[Candidate]] | None:
@@ -72,7 +100,19 @@ def _mask(failed: Failed) -> tuple[str, list[Candidate]] | None:
     return None
 
 
-@clash("embedding", "index_select", "gather", "getitem")
+@clash("one_hot")
+def one_hot(failed: Failed) -> tuple[str, list[Candidate]]:
+    ids = failed.infos[0]
+    if ids.dtype == "int64":
+        held, n = spread(ids.values), failed.op.params.get("num_classes")
+        told = f"; {ids.name} holds {held[0]} … {held[1]}" if held else ""
+        return f"with {n} classes, numbers of classes are 0 … {int(n or 0) - 1}{told}", []
+    said = f"one_hot reads the numbers of classes (int64), but {ids.name} is {ids.dtype}"
+    code = failed.instead(ids.name, f"{on(ids.name)}.long()")
+    return said, [Candidate(code, lambda t: failed.run([t[0].long()]))]
+
+
+@clash("embedding")
 def lookup(failed: Failed) -> tuple[str, list[Candidate]]:
     if failed.op.name == "embedding" and len(failed.infos) > 1:
         ids, table = failed.infos[:2]
@@ -80,7 +120,7 @@ def lookup(failed: Failed) -> tuple[str, list[Candidate]]:
             said = f"an embedding is looked up by whole numbers, but {ids.name} is {ids.dtype}"
             code = failed.instead(ids.name, f"{on(ids.name)}.long()")
             return said, [Candidate(code, lambda t: torch.embedding(t[1], t[0].long()))]
-        held = _range(ids.values)
+        held = spread(ids.values)
         told = f"; {ids.name} holds {held[0]} … {held[1]}" if held else ""
         return (
             f"{table.name} has {table.shape[0]} rows, so ids are 0 … {table.shape[0] - 1}{told}",
@@ -91,7 +131,8 @@ def lookup(failed: Failed) -> tuple[str, list[Candidate]]:
     return f"the index must lie inside {failed.infos[0].described()}", []
 
 
-def _range(values) -> tuple | None:
+def spread(values: Any) -> tuple | None:
+    """Return the smallest and the largest of values, where they were kept."""
     flat, open_ = [], [values]
     while open_:
         value = open_.pop()

@@ -1,18 +1,30 @@
-"""Clashes in products: the two dims that should be one, and the transpose that makes them so."""
+"""Clashes in products: the two dims that should be one, and the operand laid out so that they are.
+
+Every order of an operand's axes is tried against the names of the other; what a name speaks
+against is never offered, even where its size would do.
+"""
 
 from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Iterator
-from itertools import combinations
+from collections.abc import Callable, Iterator, Sequence
+from itertools import permutations
 
 import torch
 from torch import Tensor
 
-from ..rows import TensorInfo
+from ...dims import role
+from ..labels import Label, pieces
+from .calls import with_argument
+from .changes import Change, alike, may_be, written
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
 from .kinds import kinds
+
+_AXES = {"bmm": 3, "mm": 2, "mv": 2, "dot": 1}
+_MOST = 4  # axes whose every order is tried
+
+Row = Sequence[Label | None]
 
 
 @clash("matmul")
@@ -20,12 +32,15 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
     a, b = failed.infos[:2]
     if not a.shape or not b.shape:
         return "matmul needs tensors with at least one axis", []
-    axes = {"bmm": 3, "mm": 2, "mv": 2}.get(failed.op.torch_name)
-    if axes is not None and len(a.shape) != axes:
-        return (
-            f"torch.{failed.op.torch_name} takes tensors of exactly {axes} axes, but {a.name} has "
-            f"{len(a.shape)}; torch.matmul, or @, takes any number in front"
-        ), [Candidate(f"torch.matmul({a.name}, {b.name})", lambda t: torch.matmul(t[0], t[1]))]
+    axes = _AXES.get(failed.op.torch_name)
+    wanted = (axes, axes) if failed.op.torch_name != "mv" else (2, 1)
+    for info, count in zip((a, b), wanted, strict=True):
+        if axes is not None and len(info.shape) != count:
+            plain = Candidate(f"torch.matmul({a.name}, {b.name})", lambda t: t[0] @ t[1])
+            return (
+                f"torch.{failed.op.torch_name} takes tensors of exactly {count} axes, but "
+                f"{info.name} has {len(info.shape)}; torch.matmul, or @, takes any number in front"
+            ), [*([plain] if _agree(failed) else []), *_matmul_candidates(failed)]
     if len(a.shape) > 1 < len(b.shape) and a.dims[-1] == a.dims[-2] == b.dims[-1] != b.dims[-2]:
         return (
             f"{a.name} compares features with features, {failed.size(0, -1)} both ways, but has to "
@@ -42,19 +57,24 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
     else:
         batch = batch_clash(a.shape[:-2], b.shape[:-2])
         if batch is None:
-            return "", []
+            return kinds(failed)
         axis = batch - 2
         said = (
             f"the batch dims of a matmul must be equal or 1: {a.name} has {failed.size(0, axis)} "
             f"where {b.name} has {failed.size(1, axis)}"
         )
-    return said + reversed_axes(failed), list(_matmul_candidates(failed, a.name, b.name))
+    return said + reversed_axes(failed), list(_matmul_candidates(failed))
 
 
-def _matmul_candidates(failed: Failed, a: str, b: str) -> Iterator[Candidate]:
-    yield from _undone(failed, 1, lambda x, y: torch.matmul(x, y.mT), f"{on(a)} @ {{}}.mT")
-    if len(failed.states[1].shape) > 1:
-        yield Candidate(f"{on(a)} @ {on(b)}.transpose(-2, -1)", lambda t: t[0] @ t[1].mT)
+def _matmul_candidates(failed: Failed) -> Iterator[Candidate]:
+    a, b = failed.names[:2]
+    yield from _folded(failed)
+    offers = [*_arrangements(failed, 1), *_arrangements(failed, 0)]
+    score = _score(failed, *reversed(_labels(failed)))
+    if score is not None and score > 1:
+        swapped = Candidate(f"{on(b)} @ {on(a)}", lambda t: t[1] @ t[0])
+        offers.append((-score, 3, swapped))
+    yield from (offer[-1] for offer in sorted(offers, key=lambda offer: offer[:2]))
     x, y = failed.states[0].shape, failed.states[1].shape
     if len(x) == len(y) == 4 and y[1] and x[1] % y[1] == 0 and x[1] != y[1]:
         n = x[1] // y[1]
@@ -62,161 +82,194 @@ def _matmul_candidates(failed: Failed, a: str, b: str) -> Iterator[Candidate]:
             f"{on(a)} @ {on(b)}.repeat_interleave({n}, dim=1)",
             lambda t: t[0] @ t[1].repeat_interleave(n, dim=1),
         )
-    if len(failed.states[0].shape) > 1:
-        yield Candidate(f"{on(a)}.transpose(-2, -1) @ {on(b)}", lambda t: t[0].mT @ t[1])
 
 
-def _undone(failed: Failed, which: int, run, code: str) -> Iterator[Candidate]:
-    """Try what comes out when a tensor that came from a wrong transpose is transposed rightly."""
-    made = failed.op.made(which)
-    if made is None or made.op not in ("transpose", "T", "permute") or not made.inputs:
-        return
-    source = made.inputs[0]
-    if len(source.shape) > 1:
-
-        def again(t: Tensors) -> Tensor:
-            return run(t[0], torch.empty(source.shape, dtype=t[which].dtype, device="meta"))
-
-        yield Candidate(code.format(on(source.name)), again)
+def _labels(failed: Failed) -> tuple[list[Label], list[Label]]:
+    a, b = (failed.op.labels(state) for state in failed.states[:2])
+    return a, b
 
 
-@clash("linear")
-def linear(failed: Failed) -> tuple[str, list[Candidate]]:
-    x, weight = failed.infos[:2]
-    if x.shape and len(weight.shape) == 2 and x.shape[-1] == weight.shape[-1]:
-        return kinds(failed)
-    said = (
-        f"the layer reads {failed.size(1, -1)} features (weight is {weight.described()}, "
-        f"out × in), but the last dim of {x.name} is {failed.size(0, -1)}"
-    )
-    return said, list(_linear_candidates(failed, x, weight))
+def _agree(failed: Failed) -> bool:
+    return _score(failed, *_labels(failed)) is not None
 
 
-def _linear_candidates(failed: Failed, x: TensorInfo, weight: TensorInfo) -> Iterator[Candidate]:
-    wanted = weight.shape[-1]
-
-    def layer(x: Tensor, t: Tensors) -> Tensor:
-        return torch.nn.functional.linear(x, *t[1:])
-
-    def call(operand: str) -> str:
-        return failed.instead(x.name, operand)
-
-    name = on(x.name)
-    if len(x.shape) == 4 and x.shape[1] * x.shape[3] == wanted:
-        yield Candidate(
-            call(f"{name}.transpose(1, 2).flatten(2)"),
-            lambda t: layer(t[0].transpose(1, 2).flatten(2), t),
-        )
-    if len(x.shape) > 1 and math.prod(x.shape[-2:]) == wanted:
-        yield Candidate(call(f"{name}.flatten(-2)"), lambda t: layer(t[0].flatten(-2), t))
-    if len(x.shape) > 1 and x.shape[-2] == wanted:
-        yield Candidate(
-            call(f"{name}.transpose(-2, -1)"), lambda t: layer(t[0].transpose(-2, -1), t)
-        )
-    if len(weight.shape) == 2 and x.shape[-1:] == weight.shape[:1]:
-        yield Candidate(f"{name} @ {on(weight.name)}", lambda t: t[0] @ t[1])
-
-
-@clash("scaled_dot_product_attention")
-def fused(failed: Failed) -> tuple[str, list[Candidate]]:
-    if len(failed.infos) < 3 or any(len(info.shape) < 2 for info in failed.infos[:3]):
-        return "", []
-    q, k, v = failed.infos[:3]
-    if q.shape[-1] != k.shape[-1]:
-        return (
-            f"queries and keys need one width: {q.name} has {failed.size(0, -1)}, "
-            f"{k.name} {failed.size(1, -1)}"
-        ), []
-    if k.shape[-2] != v.shape[-2]:
-        return (
-            f"there must be one value for each key: {k.name} has {failed.size(1, -2)}, "
-            f"{v.name} {failed.size(2, -2)}"
-        ), []
-    back = batch_clash(q.shape[:-2], k.shape[:-2])
-    if back is not None:
-        said = (
-            f"the axes in front must be equal or 1: {q.name} has {failed.size(0, back - 2)} where "
-            f"{k.name} has {failed.size(1, back - 2)}"
-        )
-        return said, list(_grouped(failed, q, k, back))
-    if len(failed.infos) > 3:
-        scores = (*q.shape[:-1], k.shape[-2])
-        mask = failed.infos[3]
-        back = batch_clash(scores, mask.shape)
-        if back is not None:
-            names = f"({', '.join((*q.dims[:-1], k.dims[-2]))})"
-            said = (
-                f"the mask must broadcast to the scores, {names} = {scores}: axis {back} of "
-                f"{mask.name} is {failed.size(3, back)}, of the scores {scores[back]}"
-            )
-            return said, []
-    return kinds(failed)
-
-
-def _grouped(failed: Failed, q: TensorInfo, k: TensorInfo, back: int) -> Iterator[Candidate]:
-    if back == -1 and len(q.shape) == 4 and q.shape[1] % max(k.shape[1], 1) == 0:
-        code = failed.code
-        if code.endswith(")"):
-            code = f"{code[:-1]}, enable_gqa=True)"
-        yield Candidate(
-            code,
-            lambda t: torch.nn.functional.scaled_dot_product_attention(
-                t[0], t[1], t[2], enable_gqa=True
-            ),
-        )
-
-
-@clash("multi_head_attention_forward")
-def library_heads(failed: Failed) -> tuple[str, list[Candidate]]:
-    q, k = failed.infos[:2]
-    if len(q.shape) == 3 and q.shape[1] != k.shape[1]:
-        return (
-            "nn.MultiheadAttention reads (S, batch, n_embd), or (batch, S, n_embd) when it was "
-            f"built with batch_first=True; read as (S, batch, n_embd), the batch of {q.name} is "
-            f"{q.shape[1]}, of {k.name} {k.shape[1]}"
-        ), []
-    return "", []
-
-
-@clash("einsum")
-def einsum(failed: Failed) -> tuple[str, list[Candidate]]:
-    equation = failed.op.params.get("equation", "")
-    seen: dict[str, tuple[int, int]] = {}
-    for which, term in enumerate(equation.split("->")[0].replace(" ", "").split(",")):
-        if which >= len(failed.infos) or "." in term:
+def _score(failed: Failed, a: Row, b: Row) -> int | None:
+    """Count where names agree that a product makes one dim; None if it fails, or mixes dims up."""
+    if not a or not b:
+        return None
+    inner = b[-2] if len(b) > 1 else b[-1]
+    if a[-1] is None or inner is None or not may_be(failed, a[-1], inner):
+        return None
+    score = 2 * alike(a[-1], inner)
+    batch = [label for label in (*a[:-2], *b[:-2]) if label is not None and label.size > 1]
+    for mine, its in zip(reversed(a[:-2]), reversed(b[:-2]), strict=False):
+        if mine is None or its is None or 1 in (mine.size, its.size):
             continue
-        info = failed.infos[which]
-        if len(term) != len(info.shape):
-            names = f"({', '.join(info.dims)})"
-            return (
-                f"{term} names {len(term)} axes, but {info.name} has {len(info.shape)}, {names}",
-                [],
+        if not may_be(failed, mine, its):
+            return None
+        score += alike(mine, its)
+    free = [*a[-2:-1], *(b[-1:] if len(b) > 1 else [])]
+    if any(alike(one, label) for one in free if one is not None for label in batch):
+        return None  # one dim twice in the result: every sample against every other
+    front = _front(a[:-2], b[:-2])
+    return score - any(role(label.name or "") == "batch" for label in front[1:] if label)
+
+
+def _front(a: Row, b: Row) -> list[Label | None]:
+    """Return what stands in front in the result; what is 1 in one operand is the other's."""
+    most = max(len(a), len(b))
+    rows: list[Row] = [(*[None] * (most - len(row)), *row) for row in (a, b)]
+    return [
+        one if one is not None and one.size > 1 else other for one, other in zip(*rows, strict=True)
+    ]
+
+
+def _arrangements(failed: Failed, which: int) -> Iterator[tuple[int, int, Candidate]]:
+    """Try every order of one operand's axes, and new axes of 1, against the other's names."""
+    rows = _labels(failed)
+    own, other = rows[which], rows[1 - which]
+    for change in _changes(len(own), len(other)):
+        made = change.labels(own)
+        pair = (made, other) if which == 0 else (other, made)
+        score = _score(failed, *pair)
+        last_two = change.axes == (*range(len(own) - 2), len(own) - 1, len(own) - 2)
+        if score is None or (score < 2 and not last_two):
+            continue
+        for text, cost in written(failed, which, change):
+            code = _product(failed, which, text)
+            squeezed = _squeezed(change, which, len(pair[1 - which]))
+            if squeezed is not None:
+                code = f"({code}).squeeze({squeezed})"
+            run = functools.partial(_multiplied, which, change, squeezed)
+            yield -score, cost + (1 - which), Candidate(code, run)
+
+
+def _changes(ndim: int, other: int) -> Iterator[Change]:
+    if ndim <= _MOST:
+        for order in permutations(range(ndim)):
+            if list(order) != sorted(order):
+                yield Change(order)
+    elif ndim > 1:
+        yield Change((*range(ndim - 2), ndim - 1, ndim - 2))
+    if ndim < other:
+        for place in range(ndim + 1):
+            yield Change((*range(place), None, *range(place, ndim)))
+    elif ndim == 3:
+        yield Change((0, None, 1, 2))  # one weight for each head, all of them on one input
+        if ndim == 2 and other > 2:
+            yield Change((0, None, 1, None))
+            yield Change((0, None, None, 1))
+
+
+def _product(failed: Failed, which: int, written: str) -> str:
+    names = [on(name) for name in failed.names[:2]]
+    names[which] = written
+    return f"{names[0]} @ {names[1]}"
+
+
+def _multiplied(which: int, change: Change, squeezed: int | None, t: Tensors) -> Tensor:
+    t = [change.run(x) if place == which else x for place, x in enumerate(t[:2])]
+    result = t[0] @ t[1]
+    return result if squeezed is None else result.squeeze(squeezed)
+
+
+def _squeezed(change: Change, which: int, ndim: int) -> int | None:
+    """Return the axis of the result that is there only because a vector was made a matrix."""
+    back = -1 if which == 1 else -2
+    return back if change.axes[back] is None and ndim > 1 else None
+
+
+def _folded(failed: Failed) -> Iterator[Candidate]:
+    """Repeat what is shared: one key for all heads that were folded into the batch."""
+    rows = _labels(failed)
+    for which in (1, 0):
+        own, other = rows[which], rows[1 - which]
+        if not len(own) == len(other) == 3 or own[0].size == other[0].size:
+            continue
+        held = pieces(other[0])
+        rest = [piece for piece in held if not alike(piece, own[0])]
+        if len(rest) != len(held) - 1:
+            continue
+        n, name = math.prod(piece.size for piece in rest), on(failed.names[which])
+        word = failed.called(rest[0]) if len(rest) == 1 else str(n)
+        run: Callable[[Tensor], Tensor]
+        if alike(held[0], own[0]):  # batch*heads: all heads of a sample stand side by side
+            code = f"{name}.repeat_interleave({word}, dim=0)"
+            run = functools.partial(torch.repeat_interleave, repeats=n, dim=0)
+        else:
+            code, run = f"{name}.repeat({word}, 1, 1)", functools.partial(_tiled, n)
+
+        def again(t: Tensors, which: int = which, run: Callable = run) -> Tensor:
+            return failed.run([run(x) if i == which else x for i, x in enumerate(t)])
+
+        yield Candidate(failed.instead(failed.names[which], code), again)
+
+
+def _tiled(n: int, x: Tensor) -> Tensor:
+    return x.repeat(n, 1, 1)
+
+
+@clash("baddbmm", "addmm", "addmv")
+def added(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Explain a product that is added to: the product first, then what it is added to."""
+    if len(failed.infos) < 3:
+        return kinds(failed)
+    bias, a, b = failed.infos[:3]
+    inner = -2 if len(b.shape) > 1 else -1
+    rows = [failed.op.labels(state) for state in failed.states[:3]]
+    if a.shape[-1] == b.shape[inner] and a.shape[:-2] == b.shape[:-2]:
+        made = (*a.shape[:-1], *b.shape[len(b.shape) - 1 : inner + len(b.shape) + 1 + (inner < -1)])
+        if batch_clash(made, bias.shape) is None:
+            return kinds(failed)
+        return f"{bias.described()} must broadcast to the product, {made}", []
+    said = (
+        f"{failed.op.name} sums over the last dim of {a.name}, {failed.size(1, -1)}, and the "
+        f"{'second-to-last' if inner == -2 else 'last'} of {b.name}, {failed.size(2, inner)}: "
+        "the two must be equal"
+    )
+    found = []
+    for which in (2, 1):
+        order = list(range(len(rows[which])))
+        if len(order) > 1:
+            order[-2:] = reversed(order[-2:])
+            change = Change(tuple(order))
+            pair = [change.labels(row) if at == which else row for at, row in enumerate(rows)]
+            if _score(failed, *pair[1:]) is not None:
+                found.append(_turned(failed, which, change))
+    return said, found
+
+
+def _turned(failed: Failed, which: int, change: Change) -> Candidate:
+    def run(t: Tensors) -> Tensor:
+        return failed.run([change.run(x) if i == which else x for i, x in enumerate(t)])
+
+    text, _ = min(written(failed, which, change), key=lambda option: option[1])
+    return Candidate(failed.instead(failed.names[which], text), run)
+
+
+@clash("tensordot")
+def tensordot(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Explain axes that are summed over in pairs; the names say which belong together."""
+    dims = failed.op.params.get("dims", 2)
+    rows = _labels(failed)
+    if isinstance(dims, int):
+        first = tuple(range(len(rows[0]) - dims, len(rows[0])))
+        dims = (first, tuple(range(dims)))
+    first, second = (tuple(one) if isinstance(one, tuple | list) else (one,) for one in dims)
+    for i, j in zip(first, second, strict=False):
+        if rows[0][i].size != rows[1][j].size:
+            said = (
+                f"tensordot sums over axis {i} of {failed.names[0]}, {failed.size(0, i)}, and axis "
+                f"{j} of {failed.names[1]}, {failed.size(1, j)}: the two must be equal"
             )
-        for axis, letter in enumerate(term):
-            first, at = seen.setdefault(letter, (which, axis))
-            if failed.infos[first].shape[at] != failed.infos[which].shape[axis]:
-                said = (
-                    f"the letter {letter} stands for {failed.size(first, at)} in "
-                    f"{failed.names[first]} and for {failed.size(which, axis)} in "
-                    f"{failed.names[which]}"
-                )
-                return said, list(_letters(failed, equation))
-    return "", []
-
-
-def _einsum(equation: str, t: Tensors) -> Tensor:
-    return torch.einsum(equation, *t)
-
-
-def _letters(failed: Failed, equation: str) -> Iterator[Candidate]:
-    """Try two letters of one operand changed over, the last operand first."""
-    left, arrow, right = equation.partition("->")
-    terms = left.split(",")
-    for which, term in reversed(list(enumerate(terms))):
-        for i, j in combinations(range(len(term.strip())), 2):
-            letters = list(term.strip())
-            letters[i], letters[j] = letters[j], letters[i]
-            new = ",".join([*terms[:which], "".join(letters), *terms[which + 1 :]]) + arrow + right
-            if equation in failed.code:
-                code = failed.code.replace(equation, new)
-                yield Candidate(code, functools.partial(_einsum, new))
+            break
+    else:
+        return kinds(failed)
+    partners = [
+        [at for at, label in enumerate(rows[1]) if alike(label, rows[0][axis])] for axis in first
+    ]
+    if any(len(found) != 1 for found in partners):
+        return said, []
+    new = (list(first), [found[0] for found in partners])
+    code = with_argument(failed, "dims", str(new))
+    return said, [Candidate(code, lambda t: torch.tensordot(t[0], t[1], dims=new))] if code else []

@@ -96,6 +96,17 @@ def gather(op) -> Labels:
     return index if op.name in {"gather", "take_along_dim"} else given
 
 
+@rule("index_copy", "index_add")
+def written_along(op) -> Labels:
+    """Write rows into a tensor along one axis; the other axes of both are one."""
+    given, source = op.labels(op.inputs[0]), op.labels(op.inputs[2])
+    axis = op.params.get("dim", 0)
+    for place, (mine, its) in enumerate(zip(given, source, strict=True)):
+        if place != axis:
+            op.join(mine, its)
+    return given
+
+
 @rule("masked_select")
 def selected(op) -> Labels:
     rows = [op.labels(state) for state in op.inputs[:2]]
@@ -118,11 +129,30 @@ def setitem(op) -> Labels:
     labels, index = op.labels(op.inputs[0]), op.params["index"]
     index = index if isinstance(index, tuple) else (index,)
     value = op.argument("value")
-    plain = all(part is None or part is Ellipsis or type(part) is slice for part in index)
-    if value is not None and plain:
-        place = _indexed(op, labels, index)
+    if value is not None:
+        try:
+            place = _picked(op, labels, index)
+        except Unknown:
+            return labels
         broadcast(op, [place, op.labels(value)], [label.size for label in place])
     return labels
+
+
+def _picked(op, labels: Labels, index: tuple) -> Labels:
+    """Label what an index picks out, with at most one tensor of numbers among slices."""
+    tensors = [place for place, part in enumerate(index) if isinstance(part, State)]
+    if not tensors:
+        if any(isinstance(part, bool) or type(part) is tuple for part in index):
+            raise Unknown
+        return _indexed(op, labels, index)
+    axes = all(part is Ellipsis or isinstance(part, State | slice) for part in index)
+    first = index[tensors[0]]
+    if len(tensors) > 1 or not axes or first.dtype in ("bool", "uint8"):
+        raise Unknown
+    place = tensors[0]
+    result = _indexed(op, labels, (*index[:place], slice(None), *index[place + 1 :]))
+    axis = len(result) - len(index) + place if Ellipsis in index[:place] else place
+    return [*result[:axis], *op.labels(first), *result[axis + 1 :]]
 
 
 def _indexed(op, labels: Labels, index: tuple) -> Labels:
@@ -157,7 +187,7 @@ def _looked_up(op, labels: Labels, index: tuple) -> Labels:
     """Index with one tensor in front: its axes take the place of the axis it picks from."""
     first = index[0]
     if len(index) != 1 or not isinstance(first, State):
-        raise Unknown
+        return _picked(op, labels, index)
     if first.dtype not in ("bool", "uint8"):
         return [*op.labels(first), *labels[1:]]
     chosen = op.labels(first)

@@ -1,0 +1,242 @@
+"""Clashes in einsum: a letter that stands for two dims, an operand with other axes than letters."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations, permutations, product
+from string import ascii_letters
+
+import torch
+from torch import Tensor
+
+from ...dims import role
+from ..labels import Label
+from .changes import alike, may_be
+from .clash import Candidate, Failed, Tensors, clash
+from .kinds import kinds
+
+_MOST = 5  # letters of a term whose every order is tried
+
+Term = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Equation:
+    """An equation of single letters: what each operand's axes are called, and the result's."""
+
+    terms: tuple[Term, ...]
+    result: Term | None
+
+    @classmethod
+    def read(cls, text: str, words: bool = False) -> Equation:
+        """Read letters, as torch does, or whole words, as einops does."""
+
+        def axes(term: str) -> Term:
+            return tuple(term.split() if words else term.replace(" ", ""))
+
+        left, arrow, right = text.partition("->")
+        return cls(tuple(map(axes, left.split(","))), axes(right) if arrow else None)
+
+    def lettered(self) -> str:
+        """Write it in single letters, whatever the words are."""
+        words = dict.fromkeys(word for term in (*self.terms, self.result or ()) for word in term)
+        letter = dict(zip(words, ascii_letters, strict=False))
+        terms = ("".join(letter[word] for word in term) for term in self.terms)
+        return ",".join(terms) + "->" + "".join(letter[word] for word in self.result or ())
+
+    def term(self, which: int) -> str:
+        between = " " if any(len(word) > 1 for word in self.terms[which]) else ""
+        return between.join(self.terms[which])
+
+    def written(self, spaced: bool) -> str:
+        between = " " if spaced else ""
+        left = ("," + between).join(between.join(term) for term in self.terms)
+        if self.result is None:
+            return left
+        return f"{left}{between}->{between}{between.join(self.result)}"
+
+
+@clash("einsum")
+def einsum(failed: Failed) -> tuple[str, list[Candidate]]:
+    text = failed.op.params.get("equation", "")
+    if not isinstance(text, str) or "." in text:
+        return kinds(failed)
+    pattern = _pattern(failed)
+    equation = Equation.read(pattern or text, words=pattern is not None)
+    text = pattern or text
+    said = _told(failed, equation)
+    return (said, list(_corrections(failed, text, equation))) if said else kinds(failed)
+
+
+def _pattern(failed: Failed) -> str | None:
+    """Return the words that were given to einops; torch is given letters in their place."""
+    called = failed.code.partition("(")[0]
+    found = re.findall(r"""["']([^"']*->[^"']*)["']""", failed.code)
+    if len(found) != 1 or found[0] == failed.op.params.get("equation"):
+        return None
+    return found[0] if called in ("einsum", "einops.einsum") else None
+
+
+def _told(failed: Failed, equation: Equation) -> str:
+    seen: dict[str, tuple[int, int]] = {}
+    if len(equation.terms) != len(failed.infos):
+        return f"the equation has {len(equation.terms)} terms, for {len(failed.infos)} operands"
+    for which, (term, info) in enumerate(zip(equation.terms, failed.infos, strict=True)):
+        if len(term) != len(info.shape):
+            return (
+                f"{equation.term(which)} names {len(term)} axes, but {info.name} has "
+                f"{len(info.shape)}, {info.in_names()}"
+            )
+        for axis, letter in enumerate(term):
+            first, at = seen.setdefault(letter, (which, axis))
+            if failed.infos[first].shape[at] != info.shape[axis]:
+                return (
+                    f"the letter {letter} stands for {failed.size(first, at)} in "
+                    f"{failed.names[first]} and for {failed.size(which, axis)} in {info.name}"
+                )
+    for letter in equation.result or ():
+        if letter not in seen:
+            return f"the letter {letter} of the result stands in no operand"
+    return ""
+
+
+def _corrections(failed: Failed, text: str, equation: Equation) -> Iterator[Candidate]:
+    """Try other letters; the names of the axes decide which."""
+    rows = [failed.op.labels(state) for state in failed.states]
+    if text not in failed.code or len(rows) != len(equation.terms):
+        return
+    offers = []
+    for place, other in enumerate(_others(equation, rows)):
+        score = _score(failed, other, rows)
+        if score is not None and len(_alone(other)) <= len(_alone(equation)):
+            changed = sum(a != b for a, b in zip(other.terms, equation.terms, strict=True))
+            offers.append((_lost(equation, other), -score, changed, place, other))
+    spaced = " " in text.split(",")[0].strip()
+    for *_, other in sorted(offers, key=lambda offer: offer[:4]):
+        new = other.written(spaced)
+        yield Candidate(
+            failed.code.replace(text, new), functools.partial(_einsum, other.lettered())
+        )
+
+
+def _einsum(equation: str, t: Tensors) -> Tensor:
+    return torch.einsum(equation, *t)
+
+
+def _score(failed: Failed, equation: Equation, rows: Sequence[Sequence[Label]]) -> int | None:
+    """Count the axes that share a letter and a name; None if it fails, or mixes two dims up."""
+    seen: dict[str, Label] = {}
+    score = 0
+    for term, labels in zip(equation.terms, rows, strict=True):
+        if len(term) != len(labels) or len(set(term)) != len(term):
+            return None
+        for letter, label in zip(term, labels, strict=True):
+            known = seen.setdefault(letter, label)
+            if known is not label and not may_be(failed, known, label):
+                return None
+            score += known is not label and alike(known, label)
+    result = equation.result
+    if result is not None and (len(set(result)) != len(result) or set(result) - set(seen)):
+        return None
+    samples = [letter for letter in result or () if role(seen[letter].name or "") == "batch"]
+    return None if len(samples) > 1 else score  # every sample against every other
+
+
+def _alone(equation: Equation) -> set[str]:
+    """Return the letters of one term alone that are summed: mostly a letter gone astray."""
+    if equation.result is None:
+        return set()
+    times = Counter(letter for term in equation.terms for letter in term)
+    return {letter for letter, n in times.items() if n == 1 and letter not in equation.result}
+
+
+def _lost(equation: Equation, other: Equation) -> int:
+    """Count the letters that some term has no more; one that was summed over weighs more."""
+    both = list(zip(equation.terms, other.terms, strict=True))
+    gone = {letter for old, new in both for letter in set(old) - set(new)}
+    more = any(set(new) - set(old) for old, new in both)
+    return 0 if more else len(gone) + len(gone - set(equation.result or ()))
+
+
+def _others(equation: Equation, rows: Sequence[Sequence[Label]]) -> Iterator[Equation]:
+    counts = [len(labels) for labels in rows]
+    if any(len(term) != n for term, n in zip(equation.terms, counts, strict=True)):
+        yield from _recounted(equation, rows)
+        return
+    letters = dict.fromkeys(letter for term in equation.terms for letter in term)
+    letters |= dict.fromkeys(equation.result or ())
+    for which, term in reversed(list(enumerate(equation.terms))):
+        for new in (*_reordered(term), *_replaced(term, letters, equation.result or ())):
+            terms = (*equation.terms[:which], new, *equation.terms[which + 1 :])
+            yield Equation(terms, equation.result)
+
+
+def _reordered(term: Term) -> Iterator[Term]:
+    """Yield the term's letters in other orders, two changed over first."""
+    if len(term) <= _MOST:
+        for order in sorted(permutations(term), key=lambda new: _moved(term, new)):
+            if order != term:
+                yield order
+
+
+def _moved(term: Term, new: Term) -> int:
+    return sum(a != b for a, b in zip(term, new, strict=True))
+
+
+def _replaced(term: Term, letters: dict[str, None], result: Term) -> Iterator[Term]:
+    """Yield the term with one letter replaced by another: a kept one first, the batch last."""
+    for place in sorted(range(len(term)), key=lambda at: (term[at] not in result, at == 0)):
+        for letter in letters:
+            if letter not in term:
+                yield (*term[:place], letter, *term[place + 1 :])
+
+
+def _recounted(equation: Equation, rows: Sequence[Sequence[Label]]) -> Iterator[Equation]:
+    """Give every axis a letter: an axis too many gets a new one, in the result too."""
+    options = [
+        list(_fitted(equation, term, labels))
+        for term, labels in zip(equation.terms, rows, strict=True)
+    ]
+    for terms in product(*options):
+        result = equation.result
+        if result is not None:
+            letters = {letter for term in terms for letter in term}
+            result = tuple(letter for letter in result if letter in letters)
+            known = {letter for term in equation.terms for letter in term}
+            for term in terms:
+                for place, letter in enumerate(term):
+                    if letter not in known and letter not in result:
+                        before = [result.index(x) for x in term[:place] if x in result]
+                        at = max(before) + 1 if before else 0
+                        result = (*result[:at], letter, *result[at:])
+        yield Equation(terms, result)
+
+
+def _fitted(equation: Equation, term: Term, labels: Sequence[Label]) -> Iterator[Term]:
+    more = len(labels) - len(term)
+    if more <= 0:
+        yield from combinations(term, len(labels))
+        return
+    for places in sorted(combinations(range(len(labels)), more), key=_inside):
+        letters = iter(term)
+        names = [
+            _letter(equation, term, labels[axis]) if axis in places else next(letters)
+            for axis in range(len(labels))
+        ]
+        yield tuple(names)
+
+
+def _inside(places: tuple[int, ...]) -> tuple[bool, tuple[int, ...]]:
+    """Put what stands behind the first axis, the batch, before what stands in front of it."""
+    return 0 in places, places
+
+
+def _letter(equation: Equation, term: Term, label: Label) -> str:
+    """Choose a letter for an axis that has none: the first of its name that is free."""
+    used = {letter for known in equation.terms for letter in known} | {*(equation.result or ())}
+    wanted = [letter for letter in (label.name or "").lower() if letter.isalpha()]
+    return next(letter for letter in [*wanted, *"hgzuvwxyabc"] if letter not in used)

@@ -1,0 +1,222 @@
+"""Clashes in einops patterns: axes that are not as many as the words, words that have no size.
+
+Words are matched with dims by what they are called: ``h`` may be heads, ``b`` batch.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from torch import Tensor
+
+from ...dims import role
+from ..labels import Dim, Label, pieces
+from .scope import Scope
+
+Group = tuple[str, ...]  # the words of one axis
+Labels = Callable[[Tensor], list[Label]]
+_PATTERNED = {"rearrange", "reduce", "repeat"}
+
+
+def patterns(
+    called: types.FrameType, expression: str, scope: Scope, labels_of: Labels
+) -> tuple[str, list[str]]:
+    """Say what a pattern and its tensor do not agree on, and write the call with another."""
+    held: dict[str, Any] = called.f_locals
+    text, tensor = held.get("pattern"), held.get("tensor")
+    if (
+        not isinstance(text, str)
+        or not isinstance(tensor, Tensor)
+        or called.f_code.co_name not in _PATTERNED
+        or text.count("->") != 1
+    ):
+        return "", []
+    left, right = map(_groups, text.split("->"))
+    given = dict(held.get("axes_lengths") or {})
+    pattern = _Pattern(left, right, given, labels_of(tensor), scope)
+    said, found = pattern.clash(called.f_code.co_name)
+    written = (_call(expression, text, *one) for one in found)
+    return said, [code for code in written if code is not None]
+
+
+def _groups(side: str) -> list[Group]:
+    found: list[Group] = []
+    for part in re.findall(r"\([^)]*\)|[^\s()]+", side):
+        found.append(tuple(part.strip("()").split()) if part[0] == "(" else (part,))
+    return found
+
+
+def _text(groups: Sequence[Group]) -> str:
+    return " ".join(g[0] if len(g) == 1 else f"({' '.join(g)})" for g in groups)
+
+
+Correction = tuple[str, dict[str, str], str | None]  # pattern, sizes to give, other function
+
+
+class _Pattern:
+    """A pattern beside the tensor that it was given."""
+
+    def __init__(
+        self, left: list[Group], right: list[Group], given: dict, labels: list[Label], scope: Scope
+    ) -> None:
+        self.left, self.right, self.given = left, right, given
+        self.labels, self.scope = labels, scope
+
+    def clash(self, function: str) -> tuple[str, list[Correction]]:
+        left = [word for group in self.left for word in group]
+        right = [word for group in self.right for word in group]
+        dotted = "..." in left or "…" in left
+        if not dotted and len(self.left) != len(self.labels):
+            said = (
+                f"the pattern reads {len(self.left)} axes, ({_text(self.left)}), but the tensor "
+                f"has {len(self.labels)}"
+            )
+            few = len(self.labels) < len(self.left)
+            return said, list(self._joined() if few else self._added())
+        new = [word for word in right if word not in left and not word.isdigit()]
+        gone = [word for word in left if word not in right and not word.isdigit()]
+        pattern = f"{_text(self.left)} -> {_text(self.right)}"
+        if function == "rearrange" and (new or gone):
+            said = f"rearrange keeps every axis, but {', '.join(new + gone)} stands on one side"
+            if new and not gone:
+                sizes = {word: text for word in new if (text := self._size(word))}
+                sizes = {word: text for word, text in sizes.items() if word not in self.given}
+                return f"{said}; repeat makes new ones", [(pattern, sizes, "repeat")]
+            return said, [(pattern, {}, "reduce")] if not new else []
+        if function == "repeat" and [word for word in new if word not in self.given]:
+            missing = [word for word in new if word not in self.given]
+            sizes = {word: text for word in missing if (text := self._size(word))}
+            said = f"repeat makes {', '.join(missing)}, and has to be told how large"
+            return said, [(pattern, sizes, None)]
+        if not dotted:
+            return self._split(pattern)
+        return "", []
+
+    def _split(self, pattern: str) -> tuple[str, list[Correction]]:
+        """Explain an axis that is taken apart: into what, and how large each part is."""
+        sizes: dict[str, str] = {}
+        said = ""
+        for group, label in zip(self.left, self.labels, strict=True):
+            unknown = [word for word in group if word not in self.given and not word.isdigit()]
+            known = 1
+            for word in group:
+                known *= int(self.given.get(word, 1))
+            name = f"{label.name} = {label.size}" if label.name else str(label.size)
+            if len(group) > 1 and len(unknown) > 1:
+                words = ", ".join(unknown)
+                said = said or f"({' '.join(group)}) is {name}: one of {words} needs a size"
+                told = {word: text for word in unknown if (text := self._size(word, label.size))}
+                for word in list(told)[: len(unknown) - 1]:
+                    sizes[word] = told[word]
+            elif known and label.size % known:
+                return f"({' '.join(group)}): {name} does not divide by {known}", []
+        return said, [(pattern, sizes, None)] if sizes else []
+
+    def _joined(self) -> Iterator[Correction]:
+        """Read fewer axes: several words on one that holds them all, or without a word of 1."""
+        more = len(self.left) - len(self.labels)
+        ones = [place for place, group in enumerate(self.left) if group == ("1",)]
+        if len(ones) == more:
+            left = [group for place, group in enumerate(self.left) if place not in ones]
+            yield f"{_text(left)} -> {_text(self.right)}", {}, None
+        gone = [group for group in self.left if len(group) == 1 and group not in self._flat()]
+        if len(gone) == more and not ones:
+            left = [group for group in self.left if group not in gone]
+            yield f"{_text(left)} -> {_text(self.right)}", {}, None
+        groups, sizes, words = [], {}, iter(self.left)
+        for label in self.labels:
+            held = pieces(label)
+            taken = [next(words, ()) for _ in range(len(held))]
+            if len(held) > 1 and all(len(group) == 1 for group in taken):
+                for group, piece in list(zip(taken, held, strict=True))[1:]:
+                    if group[0] not in self.given:
+                        sizes[group[0]] = self._called(piece)
+            elif len(held) > 1:
+                return
+            groups.append(tuple(word for group in taken for word in group))
+        if not list(words):
+            yield f"{_text(groups)} -> {_text(self.right)}", sizes, None
+        if more == 1 and not ones and self.left[0] in self.right and self._named(self.left[1:]):
+            right = [group for group in self.right if group != self.left[0]]
+            yield f"{_text(self.left[1:])} -> {_text(right)}", {}, None
+
+    def _flat(self) -> list[Group]:
+        return [(word,) for group in self.right for word in group]
+
+    def _added(self) -> Iterator[Correction]:
+        """Give an axis that has no word one of its own, on both sides."""
+        if len(self.labels) != len(self.left) + 1:
+            return
+        used = {word for group in (*self.left, *self.right) for word in group}
+        places = [*range(1, len(self.labels)), 0]
+        named = {at: self._named([*self.left[:at], ("?",), *self.left[at:]]) for at in places}
+        places.sort(key=lambda at: (self.labels[at].size != 1, not named[at]))
+        for place in places:
+            name = (self.labels[place].name or "").lower()
+            letters = [name[:1], name, *"fgkmtuvxyz"]
+            word = next(w for w in letters if w.isidentifier() and w not in used)
+            new: Group = ("1",) if self.labels[place].size == 1 else (word,)
+            left = [*self.left[:place], new, *self.left[place:]]
+            right = list(self.right)
+            if new != ("1",):
+                before = [right.index(group) for group in self.left[:place] if group in right]
+                at = max(before) + 1 if before else 0
+                right.insert(at, new)
+            yield f"{_text(left)} -> {_text(right)}", {}, None
+
+    def _named(self, groups: Sequence[Group]) -> bool:
+        """Do the words of the axes stand for the names that these have?"""
+        if len(groups) != len(self.labels):
+            return False
+        return all(
+            len(group) > 1 or group[0] in "?1" or _means(group[0], label.name)
+            for group, label in zip(groups, self.labels, strict=True)
+        )
+
+    def _called(self, label: Label) -> str:
+        """Write a dim's size as a variable that was unpacked from it, or as its number."""
+        held = self.scope.integers()
+        names = (n for n, v in held if isinstance(v, Dim) and v.label.root() is label.root())
+        return next(names, str(label.size))
+
+    def _size(self, word: str, whole: int = 0) -> str | None:
+        """Find a variable that says how large a word is; of a part, one that divides the whole."""
+        found = [
+            (not _means(word, name.rpartition(".")[2], exact=True), place, name)
+            for place, (name, value) in enumerate(self.scope.integers())
+            if _means(word, name.rpartition(".")[2])
+            and (not whole or (value > 0 and whole % value == 0))
+        ]
+        return min(found)[-1] if found else None
+
+
+def _means(word: str, name: str | None, exact: bool = False) -> bool:
+    """May a pattern's word stand for a name: the same, of one role, or its first letter?"""
+    if not name:
+        return not exact
+    word, name = word.rstrip("0123456789").lower(), name.lower().lstrip("_")
+    if word == name:
+        return True
+    if exact or not word:
+        return False
+    bare = re.sub(r"^(num|n)_", "", name)
+    same_role = role(word) is not None and role(word) == role(name)
+    return same_role or bare.startswith(word) or word.startswith(bare)
+
+
+def _call(
+    written: str, text: str, pattern: str, sizes: dict[str, str], function: str | None
+) -> str | None:
+    """Write the call with another pattern, with more sizes, or of another function."""
+    if written.count(text) != 1 or not written.endswith(")"):
+        return None
+    before, after = written.split(text)
+    if function is not None:
+        before = before.replace("rearrange(", f"{function}(", 1)
+    if function == "reduce":
+        after = f'{after[0]}, "mean"{after[1:]}'
+    words = "".join(f", {word}={size}" for word, size in sizes.items())
+    return f"{before}{pattern}{after[:-1]}{words})"
