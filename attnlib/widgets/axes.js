@@ -18,7 +18,8 @@ export function axisWords(scene, label, size, word) {
   return [...dimSize(scene.trace, label, size), ...extra];
 }
 
-function drawRows(scene, id, view, { x, y, h, rows, right, bottom, block, depth }, { row = {}, words = true, lit = {} }) {
+function drawRows(scene, id, view, place, { row = {}, words = true, lit = {} }) {
+  const { x, y, h, rows, right, bottom, block, depth } = place;
   const says = axisWords(scene, view.rowDim, rows, row.word);
   const silent = row.sum || row.bare;
   const short = rows * h < 40 && !silent;
@@ -43,7 +44,8 @@ function drawRows(scene, id, view, { x, y, h, rows, right, bottom, block, depth 
     },
   );
   if (row.sum) scene.text(`${id}.rows`, x - 14, y - 5, says, 'end strong');
-  if (short) {
+  if (short && scene.narrow) place.said = says; // there it has no room but beside the name
+  else if (short) {
     const [at, side] = row.right ? [right + 18 + depth, ''] : [x - 16 - (tokens.length ? 56 : 0), 'end '];
     scene.text(`${id}.rows`, at, y + (rows * h) / 2 + 4, says, `${side}strong`);
   }

@@ -94,25 +94,29 @@ function drawCells(scene, view, { x, y, w, h }, options) {
   }
 }
 
-/** The name of a grid and the sizes of its stack. */
-export function drawTitle(scene, 
+/** The name of a grid and the sizes of its stack; it ends where the stage does. */
+export function drawTitle(
+  scene,
   id,
   view,
-  { x, y, bottom, depth, tokens, lift },
+  { x, y, bottom, depth, tokens, lift, said },
   { name = shown(view.tensor), nameBelow = false, col = {}, kind = '', room = 400 },
 ) {
   const at = nameBelow
     ? bottom + (col.under ? 38 : 10) + depth + (depth ? 10 : 12) + (col.under && tokens.length ? 14 : 0)
     : y - (view.colDim === null || col.under ? 12 : scene.narrow ? 32 : 40) - lift;
   const notes = view.stack.map((axis) => dimSize(scene.trace, axis.label, axis.size));
+  if (said) notes.unshift(said);
   const apart = col.sum && scene.narrow;
   const after = notes.flatMap((note) => [...say`\u2002`, ...note]);
   const most = clamp(Math.floor((room - plain(after).length * 6.5) / 8), 6, 18);
+  const short = brief(name, most);
+  const width = short.length * 8 + (apart ? 0 : plain(after).length * 6.5);
   scene.text(
     `${id}.name`,
-    x,
+    clamp(x, 2, Math.max(2, scene.width - width)),
     at,
-    [{ text: brief(name, most), kind: 'name' }, ...(apart ? [] : after)],
+    [{ text: short, kind: 'name' }, ...(apart ? [] : after)],
     `strong ${kind}`,
   );
   if (apart) scene.text(`${id}.stack`, x, at + 17, after.slice(1), 'strong');

@@ -6,6 +6,7 @@ import { maskPhases, maskedPhases } from './masks.js';
 import { softmaxPhases } from './softmax.js';
 import { dimName, dimSize, named, namedShape, rank, sheet } from './tensor.js';
 
+const OVER = { sum: 'Σ over', mean: 'mean over' };
 const SIGNS = { add: '+', sub: '−', mul: '×', div: '÷' };
 
 // ---------- inputs
@@ -181,10 +182,13 @@ function plainPhases(step, trace) {
       },
     ];
   }
+  const over = OVER[step.op] && Number.isInteger(step.params.dim) ? say`${OVER[step.op]} ${axisAt(trace, step)}` : null;
+  // A phone has no room for words between two grids; there the sentence says it.
+  const goes = ({ narrow }) => (over && !narrow ? [say`→`, over] : say`${sign ? '=' : '→'}`);
   const draw = (scene, options) =>
     flow(scene, [
       ...before(scene),
-      ...(step.inputs.length ? [{ sign: say`${sign ? '=' : '→'}` }] : []),
+      ...(step.inputs.length ? [{ sign: goes(scene) }] : []),
       ...after(scene, options),
     ]);
   return [{ say: () => plainWords(step, trace), draw: (scene) => draw(scene, {}) }];

@@ -79,7 +79,7 @@ export function skeleton(id, title) {
   part.controls = Object.fromEntries(
     CONTROLS.map(([name, label]) => [
       name,
-      button({ 'aria-label': label, title: label, 'data-go': name }, icon(name)),
+      button({ 'aria-label': label, title: label }, icon(name)),
     ]),
   );
   part.details = element(
@@ -88,12 +88,12 @@ export function skeleton(id, title) {
     element('summary', {}, 'The numbers of this step as tables'),
     part.tables,
   );
-  const tool = (name, text) => button({ 'data-tool': name, class: 'tool' }, text);
+  const tool = (text) => button({ class: 'tool' }, text);
   part.tools = {
-    predict: tool('predict', 'Predict shapes'),
-    copy: tool('copy', 'Copy table'),
-    save: tool('save', 'Save SVG'),
-    present: tool('present', 'Present'),
+    predict: tool('Predict shapes'),
+    copy: tool('Copy table'),
+    save: tool('Save SVG'),
+    present: tool('Present'),
   };
   part.sizes = element('details', {}, element('summary', {}, 'The same code at your sizes'));
   part.stage.append(part.drawing.root);

@@ -7,6 +7,7 @@ import { number, say } from './kit.js';
 import { axisRole, dimSize } from './tensor.js';
 
 const DIGITS = 26; // a narrower cell shows its colour only
+const DIGIT = 0.556; // how wide one is, in sizes of its font
 const BARE = 18; // the side of a cell that has no number to show
 const THIN = 14; // the least a side of a block is drawn with
 
@@ -75,16 +76,17 @@ export class Scene {
     { w = this.cellWidth, h = this.cellHeight, digits = 2, kind = '', fill, masked, ref } = {},
   ) {
     const own = cellKind(value, masked);
-    const size = w >= 40 ? 12.5 : w >= 30 ? 11 : 10;
     const short =
       w < 28 || (typeof value === 'number' && Math.abs(value) >= 100) ? Math.min(digits, 1) : digits;
+    const text = w >= DIGITS && h >= 14 ? number(value, own === 'masked' && value === 0 ? 0 : short) : '';
+    const size = w >= 40 ? 12.5 : w >= 30 ? 11 : 10;
     this.add('cell', key, {
       x,
       y,
       w,
       h,
-      size,
-      text: w >= DIGITS && h >= 14 ? number(value, own === 'masked' && value === 0 ? 0 : short) : '',
+      size: text.length * size * DIGIT > w ? size - 1.5 : size,
+      text,
       kind: `${own} ${kind}`.trim(),
       ref,
       fill:

@@ -51,13 +51,13 @@ _COMMENT = re.compile(r"^[ \t]*(?:/\*.*?\*/[ \t]*|//[^\n]*)\n", re.MULTILINE | r
 def text_of(name: str) -> str:
     """Read a file that stands beside this one, without its whole-line comments and indentation.
 
-    Nor has a style sheet spaces where its rules and declarations end.
+    Nor has a style sheet spaces beside its marks.
     """
     text = (HERE / name).read_text(encoding="utf-8")
     if name.endswith(".html"):
         return text
     text = _flat(_COMMENT.sub("", text))
-    return re.sub(r"\s*([{};])\s*", r"\1", text) if name.endswith(".css") else text
+    return re.sub(r"\s*([{};,])\s*|(?<=:) ", r"\1", text) if name.endswith(".css") else text
 
 
 @dataclass(frozen=True)

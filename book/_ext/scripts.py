@@ -5,6 +5,7 @@ import re
 from attnlib import widgets
 
 WIDGET = re.compile(r'class="attn-(player|lab)"')
+ASIDE = re.compile(r"^[ \t]*//[^\n]*\n|^[ \t]+", re.MULTILINE)  # comments, and how far a line is in
 
 
 def asked_for(body):
@@ -13,7 +14,9 @@ def asked_for(body):
 
 
 def write(static):
-    """Write every script that some page may ask for."""
+    """Write every script that some page may ask for; the one of all pages keeps its own words."""
+    common = static / "book.js"
+    common.write_text(ASIDE.sub("", common.read_text(encoding="utf-8")), encoding="utf-8")
     codes = {
         "player.js": widgets.page_script(book=True),
         "player-tools.js": widgets.tools_script(),

@@ -153,7 +153,7 @@ export function draw(scene, data, state) {
   });
   scene.band('cell', first, { i: r, j: state.j });
   scene.band('row', second, { i: r });
-  scene.text('hint', first.x, first.bottom + 22, 'click a cell to turn it over', 'small');
+  scene.text('hint', first.x, first.bottom + 22, 'click or tap a cell to turn it over', 'small');
 }
 
 const nameQuery = (scene, key, word, x, y, n) =>
