@@ -1,4 +1,4 @@
-"""Sliders in a real kernel: what a page sends when one is moved, and the new run that comes back."""
+"""Sliders in a real kernel: what a page sends when one is moved, and the run that comes back."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Page:
         return self.hear(self.client.execute(code))
 
     def move(self, description: str, **state) -> None:
-        """Set a control as a reader does: a comm message with the part of its state that changed."""
+        """Set a control as a reader does: a comm message with what changed."""
         model = next(n for n, one in self.models.items() if one.get("description") == description)
         data = {"method": "update", "state": state, "buffer_paths": []}
         message = self.client.session.msg("comm_msg", {"comm_id": model, "data": data})
