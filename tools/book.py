@@ -2,6 +2,7 @@
 
     .venv/bin/python tools/book.py
     .venv/bin/python tools/book.py --links      ask every address that they link to; builds no pages
+    .venv/bin/python tools/book.py --when-told  load all that a build needs, wait for a line, build
 
 Jupyter Book stores the runs and repeats only what changed; book/_ext/execution.py drops them when
 the library has changed. Sphinx for its part does not see that the extensions have: then the pages
@@ -18,8 +19,9 @@ import sqlite3
 import subprocess
 import sys
 import time
+from collections.abc import Callable
 from contextlib import closing
-from pathlib import Path
+from functools import partial
 
 from environment import ROOT, lock
 from notebooks import RUN_ENV
@@ -33,6 +35,15 @@ NOISE = "Kernel is running over TCP without encryption"
 COMMAND = ("build", ".", "-W", "-n", "--keep-going")
 # Sphinx's own check, in a folder of its own; it asks other hosts: for a person or a schedule.
 LINKS = ("build", ".", "--builder", "linkcheck", "--keep-going")
+# Loading takes longer than building one page. What may change meanwhile, our own, is not among it.
+LOADED = """\
+import sys
+import matplotlib.pyplot, myst_nb.sphinx_ext, sphinx_book_theme, torch
+from jupyter_book import sphinx
+from jupyter_book.cli.main import main
+if sys.stdin.readline():
+    main()
+"""
 
 
 def look() -> str:
@@ -46,7 +57,8 @@ def look() -> str:
     return total.hexdigest()
 
 
-def build() -> int:
+def build(jupyter_book: Callable[[], int]) -> int:
+    """Build the pages, after dropping what an earlier build left that would mislead this one."""
     now = look()
     if not LOOK.exists() or LOOK.read_text() != now:
         shutil.rmtree(PAGES_READ, ignore_errors=True)
@@ -76,35 +88,46 @@ def drop_damaged_runs() -> None:
         shutil.rmtree(PAGES_READ, ignore_errors=True)
 
 
-def jupyter_book(command: tuple[str, ...] = COMMAND) -> int:
-    """Run Jupyter Book, passing on all that it says but what every kernel says of its socket."""
+def loaded(command: tuple[str, ...]) -> subprocess.Popen[str]:
+    """Start Jupyter Book, which loads what it needs and then waits."""
     environment = os.environ | RUN_ENV | {"PYTHONUNBUFFERED": "1", "NO_COLOR": "1"}
-    process = subprocess.Popen(
-        [Path(sys.executable).parent / "jupyter-book", *command],
+    return subprocess.Popen(
+        [sys.executable, "-P", "-c", LOADED, *command],
         cwd=ROOT,
         env=environment,
-        stdin=subprocess.DEVNULL,
+        stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
         errors="replace",
     )
-    assert process.stdout is not None
-    for line in process.stdout:
+
+
+def run(jupyter_book: subprocess.Popen[str]) -> int:
+    """Let it build, passing on all that it says but what every kernel says of its socket."""
+    assert jupyter_book.stdin is not None
+    assert jupyter_book.stdout is not None
+    print(file=jupyter_book.stdin, flush=True)
+    for line in jupyter_book.stdout:
         if NOISE not in line:
             print(line, end="", flush=True)
-    return process.wait()
+    return jupyter_book.wait()
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--links", action="store_true", help="ask every address; build no pages")
-    links = parser.parse_args().links
+    parser.add_argument("--when-told", action="store_true", help="wait for a line before building")
+    given = parser.parse_args()
+    waiting = loaded(LINKS if given.links else COMMAND)
+    if given.when_told and not sys.stdin.readline():
+        waiting.communicate()  # nobody will tell; it ends by itself
+        return 0
     start = time.monotonic()
     BUILD.mkdir(exist_ok=True)
     with lock(BUILD, "building the book"):
-        code = jupyter_book(LINKS) if links else build()
-    if links:
+        code = run(waiting) if given.links else build(partial(run, waiting))
+    if given.links:
         print("a link leads nowhere: see above" if code else "every link leads somewhere")
         return code
     if code:

@@ -72,9 +72,22 @@ def state() -> dict[str, tuple[int, int]]:
     return found
 
 
+def builder() -> subprocess.Popen[str]:
+    """A build that has loaded all it needs and waits to be told; it ends when this process does."""
+    return subprocess.Popen(
+        [sys.executable, "tools/book.py", "--when-told"],
+        cwd=ROOT,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        errors="replace",
+    )
+
+
 def rebuild_on_change() -> None:
     """Build the book whenever a file has changed and then stayed as it is for a moment."""
-    built = state()
+    built, waiting = state(), builder()
     while True:
         time.sleep(PAUSE)
         now = state()
@@ -87,20 +100,13 @@ def rebuild_on_change() -> None:
         names = sorted(str(Path(path).relative_to(ROOT)) for path in changed)
         print(f"changed: {', '.join(names[:3])}{' …' if names[3:] else ''}; building", flush=True)
         start, built = time.monotonic(), now
-        done = subprocess.run(
-            [sys.executable, "tools/book.py"],
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-        )
-        if done.returncode:
-            print(done.stdout, end="", flush=True)
+        said, _ = waiting.communicate("\n")
+        if waiting.returncode:
+            print(said, end="", flush=True)
             print("not built: see above; the pages are the last that were", flush=True)
         else:
             print(f"built in {time.monotonic() - start:.0f} s; reload the page", flush=True)
+        waiting = builder()
 
 
 def main() -> int:

@@ -23,6 +23,8 @@ import serve
 ROOT = serve.ROOT
 BUILDER = """\
 import pathlib, sys
+if not sys.stdin.readline():
+    sys.exit()
 page = pathlib.Path("book/page.md").read_text()
 if "wrong" in page:
     sys.exit("page.md:1: a warning")

@@ -1,0 +1,60 @@
+"""A change of a page's text is in the page that `make serve` shows, by the book's own build."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import serve
+
+pytestmark = pytest.mark.timeout(300)
+# All that builds pages; the two pages themselves are the test's own, so that no notebook runs.
+PARTS = ("tools", "attnlib", "book/_ext", "book/_templates", "book/assets")
+FILES = ("_config.yml", "requirements.txt")
+TOC = "format: jb-book\nroot: book/index\nchapters:\n- file: book/page\n"
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Path:
+    leavings = shutil.ignore_patterns("__pycache__", ".*")
+    for name in PARTS:
+        shutil.copytree(serve.ROOT / name, tmp_path / name, ignore=leavings)
+    for name in FILES:
+        shutil.copyfile(serve.ROOT / name, tmp_path / name)
+    (tmp_path / "_toc.yml").write_text(TOC)
+    (tmp_path / "book" / "index.md").write_text("# Welcome\n\nRead the [page](page.md).\n")
+    (tmp_path / "book" / "page.md").write_text("# A page\n\nIt says little.\n")
+    return tmp_path
+
+
+@pytest.fixture
+def said(tree: Path) -> Iterator[Iterator[str]]:
+    """What `make serve` says in that tree, line by line; it has built the pages and shows them."""
+    subprocess.run([sys.executable, "tools/book.py"], cwd=tree, check=True, capture_output=True)
+    running = subprocess.Popen(
+        [sys.executable, "tools/serve.py"], cwd=tree, stdout=subprocess.PIPE, text=True
+    )
+    assert running.stdout is not None
+    yield iter(running.stdout.readline, "")
+    running.send_signal(signal.SIGINT)
+    assert running.wait(30) == 0
+
+
+def test_an_edit_of_the_text_is_in_the_page(tree: Path, said: Iterator[str]) -> None:
+    page, built = tree / "book" / "page.md", tree / "_build" / "html" / "book" / "page.html"
+    assert "It says little." in built.read_text(encoding="utf-8")
+    assert any("A change of a file is built" in line for line in said)
+    time.sleep(1)
+    for words in ("It says more.", "It says most."):
+        page.write_text(f"# A page\n\n{words}\n")
+        assert next(said) == "changed: book/page.md; building\n"
+        line = next(said)
+        assert line.startswith("built in"), line
+        assert words in built.read_text(encoding="utf-8")
