@@ -175,6 +175,23 @@ def test_a_suggestion_is_code_in_the_readers_own_names(module, shape, suggestion
         assert eval(suggestion, {"self": module, "y": y}).shape == (2, shape[2], 12)
 
 
+class Reads(torch.nn.Module):
+    def __init__(self, n_embd):
+        super().__init__()
+        self.lin = torch.nn.Linear(n_embd, 4)
+
+    def forward(self, y):
+        return self.lin(y)
+
+
+def test_an_axis_that_is_only_as_large_is_not_moved():
+    """Tokens that happen to be as many as features are no features."""
+    found = trace(Reads(6), torch.randn(2, 6, 5), dims="batch S H", on_error="return")
+    assert found.error.suggestion is None and "n_embd = 6" in found.error.message
+    found = trace(Reads(6), torch.randn(2, 6, 5), dims="batch n_embd S", on_error="return")
+    assert found.error.suggestion == "self.lin(y.transpose(-2, -1))"
+
+
 def test_the_samples_are_many_and_half_are_from_outside():
     assert len(RAISING) >= 25 and len(outside_raising.RAISING) >= 13
     assert len(further_raising.RAISING) >= 20 and len(blind_raising.RAISING) >= 38

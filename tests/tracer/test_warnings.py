@@ -48,6 +48,11 @@ MEETINGS = {
     "inner": torch.inner,
     "gather": lambda a, b: a.gather(1, b.argsort(1)),
     "written into": lambda a, b: a.clone().__setitem__(slice(None), b),
+    "written at a number": lambda a, b: a[:, None].clone().__setitem__((slice(None), 0), b),
+    "written at places": lambda a, b: (
+        a[:, None].clone().__setitem__((slice(None), torch.zeros(1, dtype=torch.int64)), b[:, None])
+    ),
+    "copied along an axis": lambda a, b: a.index_copy(0, torch.arange(4), b),
     "picked by": lambda a, b: a[b > 0],
     "selected by": lambda a, b: a.masked_select(b > 0),
     "maximum": torch.maximum,
