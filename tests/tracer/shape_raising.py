@@ -1662,3 +1662,35 @@ def mask_expand_as():
         return scores.masked_fill(m, -1e9)
 
     return f, (r(2, 3, 4, 6), torch.ones(2, 6, dtype=BOOL)), {"scores": "b h q k", "mask": "b k"}
+
+
+@raises(RuntimeError, suggestion=["reshape(B, N, 3, self.heads, C // self.heads)"])
+def fused_projection_of_an_image():
+    class M(nn.Module):
+        def __init__(self, dim, heads):
+            super().__init__()
+            self.heads = heads
+            self.qkv = nn.Linear(dim, dim * 3)
+
+        def forward(self, x):
+            B, N, C = x.shape
+            return self.qkv(x).reshape(B, N, self.heads, C // self.heads)  # raises
+
+    return M(8, 2), (r(2, 5, 8),), "B N C"
+
+
+@raises(RuntimeError, suggestion=["tokens[:, 1:].unflatten(1, hw)"])
+def class_token_in_an_unflattened_grid():
+    def f(tokens, hw):
+        return tokens.unflatten(1, hw)  # raises
+
+    return (lambda tokens: f(tokens, (3, 4))), (r(2, 13, 6),), "batch n D"
+
+
+@raises(RuntimeError, "int64", suggestion=["scores.float().masked_fill("])
+def infinity_in_whole_numbers():
+    def f(scores, mask):
+        return scores.masked_fill(mask, float("-inf"))  # raises
+
+    scores, mask = torch.zeros(2, 5, dtype=torch.long), torch.ones(2, 5, dtype=BOOL)
+    return f, (scores, mask), {"scores": "batch S", "mask": "batch S"}

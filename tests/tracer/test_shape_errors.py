@@ -37,7 +37,8 @@ def test_the_samples_are_many():
     assert len(RAISING) >= 150
 
 
-def test_a_correction_never_runs_the_readers_own_code():
+@pytest.mark.parametrize("wrap", [lambda layer: layer, nn.Sequential], ids=["plain", "inside"])
+def test_a_correction_never_runs_the_readers_own_code(wrap):
     ran = []
 
     class Counted(nn.Module):
@@ -48,7 +49,7 @@ def test_a_correction_never_runs_the_readers_own_code():
     class Outer(nn.Module):
         def __init__(self):
             super().__init__()
-            self.count = Counted()
+            self.count = wrap(Counted())
 
         def forward(self, x):
             return self.cuont(x)

@@ -119,6 +119,15 @@ def _dropped(failed: Failed) -> Told | None:
     return said, [Candidate(code)] if code is not None else []
 
 
+def _infinite(failed: Failed) -> Told | None:
+    """Whole numbers have no infinity."""
+    x = failed.infos[0]
+    if not x.dtype.startswith(_WHOLE):
+        return None
+    said = f"{failed.op.params.get('value')} does not fit in {x.dtype}, the dtype of {x.name}"
+    return said, [Candidate(with_operand(failed, 0, f"{on(x.name)}.float()"))]
+
+
 def _filled(failed: Failed) -> Told | None:
     """``masked_fill`` fills in one number; ``where`` takes a tensor."""
     if len(failed.infos) < 3:
@@ -170,6 +179,7 @@ _SIGNS: dict[str, Callable[[Failed], Told | None]] = {
     "only for scalar outputs": _scalar,
     "cannot be converted to Scalar": _one,
     "only one element tensors can be converted": _one,
+    "without overflow": _infinite,
     "dropout probability": _dropped,
     "only supports a 0-dimensional value": _filled,
     "condition to be a boolean": _condition,

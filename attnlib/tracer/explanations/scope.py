@@ -140,7 +140,9 @@ def _empty(value: Any, device: str) -> Any:
         return value
     if isinstance(value, list | tuple):
         return type(value)([_empty(item, device) for item in value])
-    if isinstance(value, nn.Module) and type(value).__module__.startswith("torch.nn"):
+    if isinstance(value, nn.Module):
+        if not all(map(_of_torch, value.modules())):
+            raise Unreadable(type(value).__name__)
         tensors = {**dict(value.named_parameters()), **dict(value.named_buffers())}
         return functools.partial(
             _layer, value, {name: _empty(t, device) for name, t in tensors.items()}
@@ -153,6 +155,10 @@ def _empty(value: Any, device: str) -> Any:
     if isinstance(value, types.BuiltinFunctionType):  # torch.cat and its like name no module
         return value
     raise Unreadable(type(value).__name__)
+
+
+def _of_torch(module: nn.Module) -> bool:
+    return type(module).__module__.startswith("torch.nn")
 
 
 def _known(module: str) -> bool:

@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ...dims import role
 from ..rows import TensorInfo
-from .calls import with_argument
+from .calls import with_argument, with_operand
 from .clash import Candidate, Failed, Tensors, clash, on
 from .cuts import part_of, word
 from .kinds import kinds
@@ -148,7 +148,7 @@ def _left_out(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> It
     times = x.shape[-1] // tail
     if times > 1 and times * tail == x.shape[-1]:
         for name in (
-            str(times) if x.dims[-1].startswith(f"{times}*") else None,
+            str(times) if str(times) in x.dims[-1].split("*") else None,
             *_heads(failed, times),
         ):
             if name is not None:
@@ -203,7 +203,10 @@ def unflatten(failed: Failed) -> tuple[str, list[Candidate]]:
     said = f"axis {axis} of {x.name}, {failed.size(0, axis)}, does not split into {asked}"
     if len([n for n in sizes if n >= 0]) > 1:
         said += f" = {known}"
-    found = []
+    found: list[str | None] = []
+    extra = -1 not in sizes and x.shape[axis] - known == 1
+    if extra and part_of(failed.op.labels(failed.states[0]), axis) not in _KEPT:
+        found.append(with_operand(failed, 0, f"{on(x.name)}[{':, ' * axis}1:]"))  # a class token
     for other in reversed(range(len(x.shape))):
         fits = x.shape[other] == known or (-1 in sizes and known and x.shape[other] % known == 0)
         if other != axis and fits and role(x.dims[other]) not in ("batch", "heads"):
