@@ -182,7 +182,11 @@ def main() -> int:
         print(f"· {line}", flush=True)
 
     for part in PARTS:
-        if reason := build(part, say):
+        try:
+            reason = build(part, say)
+        except OSError as error:  # a folder that cannot be written, a full disk
+            reason = str(error)
+        if reason:
             say(f"the head in {part.language} is left out: {reason}")
     return 0
 

@@ -124,9 +124,13 @@ def main() -> int:
         waiting.communicate()  # nobody will tell; it ends by itself
         return 0
     start = time.monotonic()
-    BUILD.mkdir(exist_ok=True)
-    with lock(BUILD, "building the book"):
-        code = run(waiting) if given.links else build(partial(run, waiting))
+    try:
+        BUILD.mkdir(exist_ok=True)
+        with lock(BUILD, "building the book"):
+            code = run(waiting) if given.links else build(partial(run, waiting))
+    except OSError as error:  # a folder that cannot be written, a full disk
+        print(f"the book was not built: {error}", file=sys.stderr)
+        return 1
     if given.links:
         print("a link leads nowhere: see above" if code else "every link leads somewhere")
         return code

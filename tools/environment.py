@@ -62,6 +62,8 @@ def fingerprint() -> str:
 def set_up() -> None:
     if STAMP.exists() and STAMP.read_text() == fingerprint():
         return
+    if not os.access(ROOT, os.W_OK):
+        raise SetupFailed(f"{ROOT} cannot be written; work in a copy of it")
     free = shutil.disk_usage(ROOT).free
     if free < NEEDED_BYTES:
         raise SetupFailed(f"{free / 1e9:.1f} GB free here; {NEEDED_BYTES / 1e9:.0f} GB are needed")

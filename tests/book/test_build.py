@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from contextlib import closing
 from pathlib import Path
 
@@ -61,3 +62,16 @@ def test_after_a_killed_build_the_pages_are_read_anew(folder: Path) -> None:
     assert kept(folder) == (True, True)
     assert book.build(sound) == 0
     assert kept(folder) == (False, True)
+
+
+def test_a_folder_that_cannot_be_written_is_told_in_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(book, "BUILD", tmp_path / "file" / "_build")
+    monkeypatch.setattr(book, "loaded", lambda command: None)
+    monkeypatch.setattr(sys, "argv", ["book.py"])
+    assert book.main() == 1
+    told = capsys.readouterr().err
+    assert told.startswith("the book was not built: [Errno 20] Not a directory: ")
+    assert told.count("\n") == 1

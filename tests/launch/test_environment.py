@@ -102,3 +102,15 @@ def test_an_index_without_a_package_is_told_by_its_name(
 def test_a_full_disk_is_told(tmp_path: Path) -> None:
     said = ["ERROR: Could not install packages: [Errno 28] No space left on device"]
     assert environment.cause(said) == "the disk is full"
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_anything_is_removed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / ".venv").mkdir()
+    for name, path in {"ROOT": ".", "VENV": ".venv", "STAMP": ".venv/complete"}.items():
+        monkeypatch.setattr(environment, name, tmp_path / path)
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    assert environment.main() == 1
+    told = f"set-up failed: {tmp_path} cannot be written; work in a copy of it\n"
+    assert (capsys.readouterr().err, (tmp_path / ".venv").exists()) == (told, True)

@@ -38,6 +38,18 @@ def test_without_a_compiler_nothing_is_built_and_the_reason_is_said(
     assert list(building.BUILT.iterdir()) == []
 
 
+def test_a_folder_that_cannot_be_written_leaves_it_out_and_stops_nothing(
+    empty: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (empty / "_build").touch()
+    assert building.main() == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in lines] == [
+        "· the head in C is left out",
+        "· the head in C++ is left out",
+    ]
+
+
 def test_what_is_not_built_yet_says_how(empty: Path, c_folder: Path) -> None:
     assert building.missing(C) == "the sources are not compiled yet: run `make native`"
     with pytest.raises(FileNotFoundError, match="not compiled yet: run `make native`"):
