@@ -26,6 +26,9 @@ if TYPE_CHECKING:
 
 PRINTED = ROOT / "_build" / "print"
 WHOLE = "attention-shape-by-shape.pdf"
+# What a page is laid out for before it is printed: the part of an A4 sheet inside its margins, so
+# that what scripts place (players, labs) stands where it does on paper.
+SHEET = {"width": 658, "height": 994}
 # Said on every sheet, in Chromium's own small language: no style of the page reaches it.
 FOOT = (
     '<div style="font: 8pt Helvetica, Arial, sans-serif; color: #565a61; width: 100%;'
@@ -43,7 +46,7 @@ def names() -> list[str]:
 
 def printed(browser: Browser, wanted: list[str], home: str, folder: Path) -> list[Path]:
     """Print pages that are served at `home`, one file a page."""
-    page = browser.new_page(reduced_motion="reduce", color_scheme="light")
+    page = browser.new_page(viewport=SHEET, reduced_motion="reduce", color_scheme="light")
     files = []
     for name in wanted:
         page.goto(f"{home}/book/{name}.html", wait_until="load")
@@ -51,6 +54,12 @@ def printed(browser: Browser, wanted: list[str], home: str, folder: Path) -> lis
         for lab in page.locator("main .attn-lab").all():
             lab.scroll_into_view_if_needed()
             lab.locator(".attn-host").first.wait_for()
+        for stage in page.locator("main .attn-player .stage").all():
+            stage.focus()
+            page.keyboard.press(
+                "End"
+            )  # the still that says most: the result, and what it came from
+        page.evaluate("document.activeElement.blur()")
         files.append(folder / f"{name}.pdf")
         page.pdf(
             path=files[-1],

@@ -113,7 +113,9 @@ def sections(context):
 # --- body --------------------------------------------------------------------------------------
 
 
-HASH = re.compile(r'<a class="headerlink"( href="[^"]*") title="([^"]*)">#</a>')
+HASH = re.compile(r'<a class="headerlink"( href="[^"]*") title="([^"]*)">#</a>(</h\d>)?')
+CELL = re.compile(r'<div class="cell_(input|output)\b[^"]*"')
+SPOKEN = {"input": "Code", "output": "Output"}
 FOLD_TITLE = re.compile(r'<p class="(collapsed|expanded) admonition-title">(.*?)</p>', re.S)
 
 
@@ -124,8 +126,20 @@ def dress(body):
     body = body.replace('<details class="admonition hide', '<details class="hide')
     # The name of a folded part is what is read on it, not what its maker calls all of them.
     body = body.replace('<summary aria-label="Toggle hidden content">', "<summary>")
-    body = HASH.sub(r'<a class="headerlink" aria-label="\2"\1>#</a>', body)
+    body = HASH.sub(hash_link, body)
+    # Or a listener could not tell what a cell printed from the next cell's code.
+    body = CELL.sub(lambda m: f'{m[0]} role="group" aria-label="{SPOKEN[m[1]]}"', body)
     return FOLD_TITLE.sub(r'<span class="\1">\2</span>', body)
+
+
+def hash_link(match):
+    """Write the link beside a title; where the contents have it too it is for the mouse alone.
+
+    Inside a heading it would be read as a part of its name.
+    """
+    href, title, heading = match.groups()
+    spoken = 'aria-hidden="true" tabindex="-1"' if heading else f'aria-label="{title}"'
+    return f'<a class="headerlink" {spoken}{href}>#</a>{heading or ""}'
 
 
 # --- files -------------------------------------------------------------------------------------

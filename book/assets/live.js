@@ -130,7 +130,10 @@
     get source() { return this.code.innerText.replace(/\u00a0/g, " ").trimEnd(); }
     output() {
       let box = this.place.querySelector(".cell_output");
-      if (!box) this.place.append(box = element("div", { className: "cell_output docutils container" }));
+      if (!box) {
+        box = element("div", { className: "cell_output docutils container", role: "group", ariaLabel: "Output" });
+        this.place.append(box);
+      }
       box.closest("details")?.setAttribute("open", "");
       return box;
     }

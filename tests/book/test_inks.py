@@ -99,7 +99,7 @@ def test_every_word_in_a_drawing_can_be_read(browser, server, name):
 
 
 def walk(page, inks, player) -> list[str]:
-    """Judge a player's drawing at the end of each of its steps."""
+    """Judge a player's drawing where each of its steps begins: with what the last one gave."""
     stage, wrong = player.locator(".stage svg").first, []
     player.locator(".stage").focus()
     page.keyboard.press("Home")

@@ -43,6 +43,21 @@ def test_all_text_is_on_paper_and_no_button(site, files):
         assert button not in text
 
 
+def test_player_on_paper_shows_its_last_step(site, files):
+    soup = BeautifulSoup((site / "book" / "03-scaling.html").read_text(), "lxml")
+    steps = [len(table.select("tbody tr")) for table in soup.select(".attn-player .attn-fallback")]
+    assert steps
+    for count in steps:
+        assert f"step{count}of{count}" in text_of(files[1])
+
+
+def test_pictures_bring_no_ground_of_their_own(site):
+    pictures = [path.read_text("utf-8") for path in (site / "_images").glob("*.svg")]
+    grounds = [re.search(r'id="patch_1">\s*<path[^>]* style="([^"]*)"', text) for text in pictures]
+    assert len(grounds) > 10
+    assert {ground[1] for ground in grounds if ground} == {"fill: none"}
+
+
 def test_whole_book_links_inside_itself(whole, files):
     reader = PdfReader(whole)
     chapter = len(PdfReader(files[0]).pages)  # the sheet that it starts on
