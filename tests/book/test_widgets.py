@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from playwright.sync_api import expect
 
@@ -14,12 +16,13 @@ pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 
 HEAD = "book/00-the-whole-pipeline.html"
 TOOLS = "player-tools.js"
+WIDGET = re.compile('class="attn-(player|lab)"')
 SCRIPTS = "[...document.scripts].map(script => script.src.split('/').pop())"
 
 
 def with_widgets() -> list[str]:
     built = [name for name in chapters() if (SITE / name).is_file()]
-    return [name for name in built if 'class="attn-' in (SITE / name).read_text()]
+    return [name for name in built if WIDGET.search((SITE / name).read_text())]
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from playwright.sync_api import Locator, Page
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+# Where no bar that sticks to an edge lies over it.
+MIDDLE = "node => node.scrollIntoView({ block: 'center' })"
 DESK = {"viewport": {"width": 1280, "height": 900}}
 
 
@@ -22,7 +24,7 @@ class Mouse:
 
     def set(self, slider: Locator, to: int) -> None:
         """Drag the thumb from where it is to another value."""
-        slider.scroll_into_view_if_needed()
+        slider.evaluate(MIDDLE)
         start, end = thumb(slider), thumb(slider, to)
         self.page.mouse.move(*start)
         self.page.mouse.down()
@@ -43,7 +45,7 @@ class Touch(Mouse):
         self.page.evaluate(FRAMES)  # a tap is told from a swipe a little later
 
     def set(self, slider: Locator, to: int) -> None:
-        slider.scroll_into_view_if_needed()
+        slider.evaluate(MIDDLE)
         self._draw(thumb(slider), thumb(slider, to))
 
     def check(self, radio: Locator) -> None:

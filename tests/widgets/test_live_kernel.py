@@ -40,7 +40,7 @@ class Page:
         self.hear(message["header"]["msg_id"])
 
     def hear(self, request: str) -> str:
-        """Take what the kernel says of a request until it is idle again; return what was printed."""
+        """Take what the kernel says of a request until it is idle; return what was printed."""
         printed = ""
         while True:
             message = self.client.get_iopub_msg(timeout=60)

@@ -4,7 +4,7 @@ import pytest
 
 from attnlib.widgets import LABS, lab, save_html
 
-from .hands import PHONE, Touch, work_lab, work_player
+from .hands import MIDDLE, PHONE, Touch, work_lab, work_player
 
 
 @pytest.fixture
@@ -47,7 +47,7 @@ def test_every_field_of_a_lab_answers_a_finger(held, name):
 
 def swiped(hands: Touch, target) -> float:
     """Say how far the page has moved after a swipe on the target."""
-    target.evaluate("node => node.scrollIntoView({ block: 'center' })")
+    target.evaluate(MIDDLE)
     before = hands.page.evaluate("scrollY")
     hands.swipe(target, 300)
     return hands.page.evaluate("scrollY") - before
