@@ -70,7 +70,7 @@ _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
 
 def shapes(**advice: str) -> Callable[[Callable], Callable]:
-    """Register the dims in a function's signature for `check`; the function stays as it is.
+    """Register the dims in a function's signature for `dims.check`; the function stays as it is.
 
     `advice` says, for each dim, what to do when two arguments disagree about its size.
 

@@ -1,4 +1,4 @@
-"""Every error that attnlib raises on purpose.
+"""Every error that attnlib raises about tensors, masks and traces.
 
 Each message has four parts: where (the function or module), what came (the argument and its shape
 in named dimensions), what was wanted, and what to do.
@@ -6,7 +6,7 @@ in named dimensions), what was wanted, and what to do.
 
 
 class AttnError(Exception):
-    """Stand for every error raised on purpose; catch this one to catch them all."""
+    """Stand for every error about tensors, masks and traces; catch this one to catch them all."""
 
 
 class ShapeError(AttnError, ValueError):

@@ -116,7 +116,7 @@ class SingleHeadAttention(SelfAttention):
         may_attend: Bool[Tensor, "..."] | None = None,
         return_weights: bool = False,
     ) -> Tensor | tuple[Tensor, Tensor]:
-        """Attend from the tokens of x to earlier ones, of the context or by default of x itself."""
+        """Attend from the tokens of x to those of the context or x, if causal to earlier ones."""
         _check_inputs(self, x, context, may_attend)
         source = x if context is None else context
         Sq, Sk = x.shape[-2], source.shape[-2]
@@ -151,7 +151,7 @@ class MultiHeadAttention(nn.Module):
 
     Shapes: x (*batch, S, n_embd) -> the same; with a context (*batch, Sk, n_embd), keys and values
         come from there. head_size=None means H = n_embd / n_heads, which must divide. Weights come
-        per head, (*batch, heads, Sq, Sk). may_attend: (Sq, Sk) or (*batch, 1 or heads, Sq, Sk).
+        per head, (*batch, heads, Sq, Sk). may_attend: (Sq, Sk) or that, any of its axes may be 1.
     Units: 4 * heads*H * n_embd numbers, and 3 * heads*H + n_embd more with bias.
     Raises: ShapeError, MaskError, DtypeError, DeviceError.
     Example:

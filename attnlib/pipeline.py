@@ -44,7 +44,7 @@ def attention(
 
     Shapes: q (*batch, Sq, H), k (*batch, Sk, H), v (*batch, Sk, Hv), may_attend broadcastable to
         (*batch, Sq, Sk) -> output (*batch, Sq, Hv), weights and scores (*batch, Sq, Sk).
-    Units: scores are logits in nats; each row of weights sums to 1 (0 where a query sees no key).
+    Units: one score more is a factor of e; each row of weights sums to 1 (0 where all is masked).
     Raises: ShapeError, MaskError, DtypeError, DeviceError.
     Example:
         >>> import torch

@@ -12,12 +12,14 @@ stub with its check, hints one at a time, a solution.
 from __future__ import annotations
 
 import argparse
+import inspect
 import json
 import re
 import sys
 from pathlib import Path
 
 import notebooks
+from attnlib import oracle
 from attnlib.exercises import Exercise, exercises, solution
 from catalogue import catalogue
 from cells import TAG, Cell, code, fence, fold, markdown
@@ -92,17 +94,24 @@ def faults(path: Path) -> list[str]:
 _IMPORT = "from attnlib.exercises import check, hint"
 _ORACLE = """`spec` says what is wanted. What it calls from `oracle`, the library's own loops over
 lists, stands below it."""
+_REST = " What that calls in its turn stands with its own exercise."
 _LENGTHS = " There are `Sq` queries and `Sk` keys, not always as many."
 
 
 def _asked(exercise: Exercise) -> str:
     """What is asked, what may be used, and the same in loops."""
-    said = f"{_ORACLE}\n\n" if "oracle." in exercise.loops else ""
+    said = f"{_ORACLE}{_REST * _calls_more(exercise.loops)}\n\n" * ("oracle." in exercise.loops)
     loops = fold("The same in plain loops", said + fence(exercise.loops))
     allowed = f"**Allowed:** {exercise.allowed[0].lower()}{exercise.allowed[1:]}"
     lengths = _LENGTHS if "Sq" in " ".join([exercise.returns, *exercise.dims.values()]) else ""
     asked = f"{exercise.statement} You give back {_returned(exercise.returns)}.{lengths}"
     return f"### Exercise: `{exercise.id}`\n\n{asked}\n\n{allowed}\n\n{loops}"
+
+
+def _calls_more(loops: str) -> bool:
+    """Whether the loops call functions of `oracle` that do not stand among them."""
+    own = {name for name, _ in inspect.getmembers(oracle, inspect.isfunction)}
+    return bool((own & set(re.findall(r"(\w+)\(", loops))) - set(re.findall(r"def (\w+)", loops)))
 
 
 def _returned(dims: str) -> str:
@@ -132,7 +141,7 @@ def _told(exercise: Exercise) -> str:
 
 def _chapter_heading(chapter: int) -> str:
     name = next(notebooks.ROOT.glob(f"book/{chapter:02}-*.ipynb")).name
-    return f"## Chapter {chapter}\n\nThey stand at the end of [their chapter]({name}) too."
+    return f"## Chapter {chapter}\n\nThe end of [the chapter]({name}) has the same."
 
 
 def _place(cells: list[Cell], path: Path) -> int:

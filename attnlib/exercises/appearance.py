@@ -5,25 +5,20 @@ from __future__ import annotations
 import html
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-import torch
-import torch.nn.functional as F
-from torch import Tensor, nn
+from torch import Tensor
 
 from ..tracer import Trace, trace
-from . import faults
+from . import exercises
+from .assembled import assembled
 from .catalogue import BY_ID
 from .checker import explained, judge
 from .form import COLLIDING, DISTINCT, Exercise, copy, draw
-from .heads import EXERCISES, multi_head
 from .running import Runner
 from .verdict import Verdict
-from .verifier import Report, verify
+from .verifier import verify
 
-_HEADS = EXERCISES[-1]  # multi-head: every stage but the padding is in it
-NOTHING = "nothing"
-Compute = Callable[["Planted", Tensor], Any]
+NOTHING, UNASKED = "nothing", "–"
 SIZES = {DISTINCT: "where all sizes differ", COLLIDING: "where sizes agree"}
 
 
@@ -34,17 +29,23 @@ class Appearance:
     id: str
     verdict: Verdict
     traced: dict[str, str]
-    broken: tuple[str, ...] | None  # laws, None where no module can have the mistake
+    broken: tuple[str, ...] | None  # laws; None where the code does not come back
+
+    @property
+    def marks(self) -> dict[str, str]:
+        """What check, trace and verify report, in a word or two each."""
+        kinds = dict.fromkeys(text.split(":")[0] for text in self.traced.values())
+        kinds.pop(NOTHING, None)
+        return {
+            "check": "yes" if self.verdict.diagnosis == self.id else NOTHING,
+            "trace": (", ".join(kinds) or NOTHING) if self.traced else UNASKED,
+            "verify": UNASKED if self.broken is None else ", ".join(self.broken) or NOTHING,
+        }
 
     @property
     def reporters(self) -> tuple[str, ...]:
         """Who reports it: check, trace, verify."""
-        seen = {
-            "check": self.verdict.diagnosis == self.id,
-            "trace": any(text != NOTHING for text in self.traced.values()),
-            "verify": bool(self.broken),
-        }
-        return tuple(name for name, sees in seen.items() if sees)
+        return tuple(who for who, said in self.marks.items() if said not in (NOTHING, UNASKED))
 
     def rows(self) -> list[tuple[str, str]]:
         """Who says what, a line each."""
@@ -54,8 +55,7 @@ class Appearance:
         for kind, text in [*self.traced.items()][: 1 if one else None]:
             rows.append(("trace" if one else f"trace, {SIZES[kind]}", text))
         if self.broken is not None:
-            said = ", ".join(self.broken) if self.broken else NOTHING
-            rows.append(("verify, laws broken by a module with it", said))
+            rows.append(("verify, laws broken by a module with this code", self.marks["verify"]))
         return rows
 
     def __repr__(self) -> str:
@@ -82,20 +82,17 @@ def appear(id: str, function: Callable) -> Appearance:
     verdict = judge(exercise, function)
     stuck = verdict.diagnosis == "too-slow"
     traced = {} if stuck else {kind: _traced(exercise, function, kind) for kind in SIZES}
-    module = _module(id)
-    report = verify(module, n_heads=3, causal=True) if module else None
-    return Appearance(id, verdict, traced, _broken(report))
+    return Appearance(id, verdict, traced, None if stuck else _broken(exercise, function))
 
 
 def _exercise(id: str) -> Exercise:
-    from . import exercises
-
     return next(exercise for exercise in exercises() if exercise.id == id)
 
 
-def _broken(report: Report | None) -> tuple[str, ...] | None:
-    if report is None:
-        return None
+def _broken(exercise: Exercise, function: Callable) -> tuple[str, ...]:
+    """Run this very code in a module that is right otherwise; name the laws that it breaks."""
+    module = assembled(exercise.id, function)
+    report = verify(module, n_heads=module.n_heads, causal=module.causal)
     return tuple(law.name for law in report.laws if law.passed is False)
 
 
@@ -127,62 +124,3 @@ def _said(result: Trace) -> str:
         return f"error: {' · '.join([first, *clash])}"  # the line itself stands in the example
     warned = [f"warning: {w.message}" for w in result.warnings]
     return warned[0] if warned else NOTHING
-
-
-# --- a module with the mistake ------------------------------------------------------------------
-
-
-class Planted(nn.Module):
-    """Multi-head attention as in the exercise, computed with one fault switched on."""
-
-    def __init__(self, compute: Compute) -> None:
-        super().__init__()
-        self.n_embd, self.n_heads, self.causal = 12, 3, True
-        self.query, self.key, self.value, self.out = (
-            nn.Linear(12, 12, bias=False) for _ in range(4)
-        )
-        self.compute = compute
-
-    def weights(self) -> dict[str, Tensor]:
-        """The four weights under the names of the exercise."""
-        named = {"wq": self.query, "wk": self.key, "wv": self.value, "wo": self.out}
-        return {name: layer.weight for name, layer in named.items()}
-
-    def forward(self, x: Tensor) -> Any:
-        """Compute as it was told to."""
-        return self.compute(self, x)
-
-
-def _right(module: Planted, x: Tensor) -> Tensor:
-    return multi_head(x, **module.weights(), n_heads=module.n_heads)
-
-
-# Mistakes that are no wrong stage: what they would be in a module that is right otherwise.
-_AROUND: dict[str, Compute] = {
-    "raises": lambda module, x: x @ x,
-    "wrong-type": lambda module, x: None,
-    "wrong-shape": lambda module, x: _right(module, x).flatten(0, 1),
-    "writes-into-argument": lambda module, x: _right(module, x.mul_(0.5)),
-    "fixed-device": lambda module, x: _right(module, x) + torch.zeros(x.shape[1], 1),
-    "dropout-active": lambda module, x: F.dropout(_right(module, x), 0.5),
-    "batch-mixed": lambda module, x: _right(module, x - x.mean(0)),
-}
-
-
-def _module(id: str) -> nn.Module | None:
-    """Return a module with this mistake alone, or None where a module has no such place."""
-    if id in _AROUND:
-        return Planted(_AROUND[id])
-    planted = [fault for slot in _HEADS.slots for fault in slot.faults if fault.id == id]
-    if not planted:
-        return None
-
-    def compute(module: Planted, x: Tensor) -> Tensor:
-        sizes = {"batch": x.shape[0], "S": x.shape[1], "n_embd": x.shape[2], "H": 4, "heads": 3}
-        inputs = {"x": x, **module.weights(), "n_heads": 3}
-        result = faults.replay(_HEADS.slots, faults.start(inputs, sizes), (planted[0],))
-        if result is None:
-            raise RuntimeError(f"{id} does not run at these sizes")
-        return result
-
-    return Planted(compute)

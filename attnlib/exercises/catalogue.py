@@ -21,7 +21,7 @@ class Mistake:
         return f"{self.id}: {self.says}"
 
 
-_MASKED = "may = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool).tril()\n"
+_MASKED = "may = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()\n"
 _QKV = "q, k, v = x @ wq.T, x @ wk.T, x @ wv.T\n"
 _SCORES = "s = q @ k.mT / q.shape[-1] ** 0.5\n"
 _CACHE = "s = q @ k_cache.mT / q.shape[-1] ** 0.5\n"
@@ -63,7 +63,7 @@ MISTAKES: tuple[Mistake, ...] = (
         r"_\(|\]\s*=|[-+*/]=",
     ),
     Mistake(
-        "fixed-device", "A tensor that you make stays on the CPU, whatever the inputs are on.",
+        "fixed-device", "A tensor that you make is on the default device, wherever the inputs are.",
         "Give the factory a device, or build from an input: torch.ones(..., device=x.device).",
         "causal-mask", "return torch.ones(Sq, Sk, dtype=torch.bool).tril(Sk - Sq)",
         r"torch\.(ones|zeros|tril|triu|full|arange|tensor|eye)",
@@ -150,7 +150,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "mask-after-softmax", "The mask acts on the weights, after the softmax.",
         "Hide the scores first: rows of masked weights no longer sum to 1.", "head",
-        _QKV + _SCORES + _MASKED + "return (s.softmax(-1) * may) @ v", r"mask|tril|softmax",
+        _QKV + _SCORES + _MASKED + "return (s.softmax(-1) * may) @ v", "softmax",
     ),
     Mistake(
         "mask-ignored", "The mask has no effect: every query sees every key.",
@@ -191,7 +191,8 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "softmax-twice", "Softmax is applied twice.",
-        "What comes out of softmax already sums to 1; a second one makes it nearly uniform.",
+        "What comes out of softmax lies between 0 and 1; after a second one no weight can be more "
+        "than e times another.",
         "weights", "return scores.softmax(-1).softmax(-1)", "softmax",
     ),
     Mistake(

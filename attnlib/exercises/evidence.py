@@ -298,12 +298,14 @@ def first_query_leaks(case: Case, value: Tensor) -> bool:
 
 
 def line_of(function, pattern: str) -> str:
-    """Return the line of the learner's source that the mistake's pattern finds first."""
+    """Return the line of the learner's source that fits the mistake's pattern, if only one does."""
     try:
         lines, _ = inspect.getsourcelines(inspect.unwrap(function))
     except (OSError, TypeError):
         return ""
-    for i, line in enumerate(lines[1:], 2):
-        if pattern and re.search(pattern, line.split("#")[0]):
-            return f"Look at line {i}: {line.strip()}"
-    return ""
+    fits = [
+        f"Look at line {i}: {line.strip()}"
+        for i, line in enumerate(lines[1:], 2)
+        if pattern and re.search(pattern, line.split("#")[0])
+    ]
+    return fits[0] if len(fits) == 1 else ""

@@ -90,7 +90,7 @@ EXERCISES = (
         solution=merge_heads,
         hints=(
             "Undo the split from its last step to its first.",
-            "After the swap memory is not in order: view refuses, reshape copies.",
+            "After the swap memory is in general not in order: view refuses, reshape copies.",
         ),
         notice="reshape without the swap has the right shape and the wrong tokens.",
         slots=(faults.merge_one(),),

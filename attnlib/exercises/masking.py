@@ -56,7 +56,7 @@ EXERCISES = (
         hints=(
             "Write down the row of the last query first: it is True throughout.",
             "Each row before it ends one key earlier: query i sees the keys up to Sk - Sq + i.",
-            "tril takes the diagonal on which it starts to cut.",
+            "tril takes the last diagonal that it keeps: 0 is the main one, 1 the next above.",
         ),
         notice="Where Sq is Sk, counting from the first key or from the last gives the same.",
         slots=(faults.causal(),),

@@ -49,13 +49,13 @@ def find(module: nn.Module, n_heads: int | None) -> Weights | str:
             for role, names in NAMES.items():
                 if re.fullmatch(names, last):
                     roles[role].append(layer)
+    parts = _parts(roles)
+    if isinstance(parts, str):
+        return parts
     used = {id(p) for layers in roles.values() for layer in layers for p in layer.parameters()}
     others = [name for name, p in module.named_parameters() if id(p) not in used]
     if others:
         return f"it has other parameters too, such as {others[0]}"
-    parts = _parts(roles)
-    if isinstance(parts, str):
-        return parts
     many = len(roles["q"])
     heads = n_heads or (many if many > 1 else _attribute(module, _HEADS))
     if heads is None and roles["o"]:

@@ -18,7 +18,7 @@ from .verdict import FIXED
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """All laws; passed when none is broken."""
+    """All laws; passed when none is broken. The first line says if parity was not checked."""
 
     passed: bool
     laws: tuple[Law, ...]
@@ -26,9 +26,15 @@ class Report:
     def __bool__(self) -> bool:
         return self.passed
 
+    @property
+    def without_parity(self) -> bool:
+        """Whether nobody compared the numbers: what only parity sees, as a wrong scale, passes."""
+        return any(law.name == "parity" and law.passed is None for law in self.laws)
+
     def __repr__(self) -> str:
         broken = [law.name for law in self.laws if law.passed is False]
         head = "passed: no law is broken" if self.passed else f"broken: {', '.join(broken)}"
+        head += "; parity not checked" if self.without_parity else ""
         return "\n".join([head, *map(str, self.laws)])
 
     __str__ = __repr__
@@ -48,7 +54,10 @@ def verify(
     """Verify a module: parity, causality, reach, permutation, batch, padding, numbers, gradients.
 
     The module is copied and run in eval mode on small inputs; x only gives its width. causal=None
-    reads it off an attribute, or off which tokens an output reacts to.
+    reads it off an attribute, or off which tokens an output reacts to. Only parity must find the
+    weights: it goes by the usual names of layers (q, query, w_q, to_q, q_proj, qkv, c_attn, …, and
+    o, out, proj, … at the end) and of the number of heads (n_heads, num_heads, …). Where they are
+    others, it is not checked and the report's first line says so; a wrong scale passes then.
 
     Shapes: x (batch, S, n_embd).
     Raises: ValueError (the width cannot be told: give x).

@@ -14,7 +14,7 @@ def causal_mask(
 ) -> Bool[Tensor, "Sq Sk"]:
     """Let each query attend to itself and to what came before: `j <= Sk - Sq + i`.
 
-    The last query is aligned with the last key, so it always sees every key.
+    The last query meets the last key and sees every key; with Sq > Sk the first ones see none.
 
     Shapes: -> (Sq, Sk), Sk = Sq by default.
     Raises: ShapeError, DtypeError.
@@ -41,7 +41,7 @@ def mask_scores(
     """Put -inf where a query may not attend: exp(-inf) is 0, so softmax gives those keys no weight.
 
     Shapes: scores (*batch, Sq, Sk), may_attend broadcastable to it -> (*batch, Sq, Sk).
-    Units: logits in nats.
+    Units: scores; one more is a factor of e for the weight.
     Raises: MaskError (not boolean, on another device, does not broadcast), ShapeError, DtypeError.
     Example:
         >>> mask_scores(torch.tensor([[1.0, 2.0], [3.0, 4.0]]), causal_mask(2))

@@ -17,7 +17,7 @@ def scale_scores(
     A dot product of H independent numbers of variance 1 has variance H; divided by sqrt(H), 1.
 
     Shapes: scores (*batch, Sq, Sk) -> the same.
-    Units: logits in nats.
+    Units: scores; one more is a factor of e for the weight.
     Raises: ShapeError, DtypeError.
     Example:
         >>> import torch

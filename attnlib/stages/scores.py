@@ -14,7 +14,7 @@ def attention_scores(
 
     Shapes: q (*batch, Sq, H), k (*batch, Sk, H) -> (*batch, Sq, Sk), a row for each query and a
         column for each key.
-    Units: logits in nats, not scaled yet.
+    Units: scores, not scaled yet; one more is a factor of e for the weight.
     Raises: ShapeError, DtypeError, DeviceError.
     Example:
         >>> import torch

@@ -17,7 +17,7 @@ def attention_weights(scores: Float[Tensor, "*batch Sq Sk"]) -> Float[Tensor, "*
     gradients; plain softmax would divide 0 by 0. A NaN stays a NaN: it is a fault to be seen.
 
     Shapes: scores (*batch, Sq, Sk) -> the same.
-    Units: logits in nats in; weights out, each row summing to 1 (or to 0).
+    Units: scores in, one more is a factor of e; weights out, each row summing to 1 (or to 0).
     Raises: ShapeError, DtypeError.
     Example:
         >>> low = -math.inf

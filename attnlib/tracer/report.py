@@ -14,7 +14,11 @@ from .rows import FORMAT, VERSION, Record, as_dict
 
 @dataclass
 class Trace(Record):
-    """What one run did, row by row: ``print`` it for the table, end a cell with it to play it."""
+    """What one run did, row by row: ``print`` it for the table, end a cell with it to play it.
+
+    ``roles`` gives each dim its colour, ``sizes`` its size; ``dropped`` counts operations that ran
+    and have no row.
+    """
 
     output: Any = field(default=None, compare=False, repr=False)
     _rerun: Rerun | None = field(default=None, compare=False, repr=False)
@@ -48,7 +52,7 @@ class Trace(Record):
     # -- the run ----------------------------------------------------------------------------
 
     def remember(self, rerun: Rerun) -> None:
-        """Keep what it takes to run once more."""
+        """Keep what ``check`` needs to run the code again; ``trace`` calls this."""
         self._rerun = rerun
 
     def release(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import doctest
+import importlib
 import inspect
 import re
 
@@ -35,6 +37,25 @@ def test_every_public_name_is_on_the_page_of_the_library(module: object) -> None
 def test_each_name_stands_there_once() -> None:
     names = [name for _, name in listed()]
     assert len(names) == len(set(names)) > 50
+
+
+@pytest.mark.parametrize(("module", "name"), listed(), ids=lambda given: given)
+def test_an_example_runs_after_the_lines_that_the_page_names(module: str, name: str) -> None:
+    text = (BOOK / "library.md").read_text(encoding="utf-8")
+    space: dict[str, object] = {}
+    exec(re.search(r"^```python\n(.*?)^```", text, re.M | re.S)[1], space)
+    exec(f"from {module} import *", space)
+    thing = getattr(importlib.import_module(module), name)
+    own = vars(thing) if inspect.isclass(thing) else {}
+    shown = [thing] if callable(thing) else []
+    shown += [getattr(thing, method) for method in own if not method.startswith("_")]
+    said: list[str] = []
+    for one in shown:
+        docs = doctest.DocTestParser().get_doctest(
+            inspect.getdoc(one) or "", dict(space), name, None, None
+        )
+        doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(docs, out=said.append)
+    assert said == [], "".join(said)
 
 
 def lessons() -> dict[str, str]:

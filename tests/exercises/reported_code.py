@@ -56,6 +56,15 @@ with torch.autocast("cpu", dtype=torch.float16):
     s = torch.bmm(q, k.mT)
     s.masked_fill(torch.ones(3, 3).triu(1).bool(), -1e9)""",
     ),
+    85: (
+        "~ on a mask of whole numbers, which is true everywhere",
+        "error",
+        "int64, but a mask is bool",
+        """
+keep = torch.tensor([[1, 1, 0]])
+assert (~keep).bool().all()
+torch.zeros(1, 3).masked_fill(~keep, -torch.inf)""",
+    ),
     97: (
         "a mask (batch, S, S) without an axis for heads",
         "error",
@@ -373,20 +382,11 @@ assert torch.softmax((q @ q.mT).masked_fill(~keep, -torch.inf), -1)[0, 0, 1].isn
     79: (
         "the lowest number of half precision added, not filled in",
         "symptom",
-        "nan-after-a-while-or-only-in-half-precision",
+        "nan-in-the-first-row-or-in-the-last",
         """
 s, low = torch.full((1, 3), -40.0, dtype=torch.half), torch.finfo(torch.half).min
 assert torch.softmax(s + low, -1).isnan().all()
 assert torch.softmax(torch.full_like(s, low), -1).isfinite().all()""",
-    ),
-    85: (
-        "~ on a mask of whole numbers, which is true everywhere",
-        "symptom",
-        "nan-in-the-first-row-or-in-the-last",
-        """
-keep = torch.tensor([[1, 1, 0]])
-assert (~keep).bool().all()
-assert torch.softmax(torch.zeros(1, 3).masked_fill((~keep).bool(), -torch.inf), -1).isnan().all()""",
     ),
     86: (
         "a float mask of 0 and 1 as key_padding_mask, which is added",
@@ -421,7 +421,7 @@ assert weights[0, 1, 0, 0, 2:].sum() == 0.5 and weights[1, 0, 0, 0, 2:].sum() ==
     92: (
         "a mask repeated, not interleaved, over batch times heads",
         "symptom",
-        "one-sequence-of-the-batch-changes-another",
+        "tokens-that-are-blocked-still-get-weight",
         """
 x, mha = torch.randn(2, 3, 8), nn.MultiheadAttention(8, 2, batch_first=True).eval()
 mask = torch.zeros(2, 3, 3).bool()

@@ -253,6 +253,9 @@ def test_the_counterexample_is_small_and_speaks_in_dims() -> None:
 def test_the_learner_s_own_line_is_shown_and_the_solution_is_not() -> None:
     verdict = check("weights", function("weights", "s = scores * 1\nreturn s.softmax(1)"))
     assert "Look at line 3: return s.softmax(1)" in verdict.message
+    two = check("weights", function("weights", "s = scores.exp()\nreturn s / s.sum(1, True)"))
+    assert two.diagnosis == "softmax-wrong-dim"
+    assert "Look at line" not in two.message  # which of the two it is, a pattern cannot tell
     for exercise in exercises():
         last = solution(exercise.id).splitlines()[-1].strip()
         for mistake in mistakes(exercise.id):

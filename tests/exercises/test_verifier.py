@@ -5,7 +5,9 @@ from __future__ import annotations
 import pytest
 import torch
 from torch import nn
+from torch.nn import functional as F
 
+from attnlib import MultiHeadAttention
 from attnlib.exercises import verify
 from tests.exercises.modules_right import RIGHT
 from tests.exercises.modules_wrong import WRONG
@@ -155,3 +157,27 @@ def test_the_width_must_be_known() -> None:
     with pytest.raises(ValueError, match="give x"):
         verify(Bare())
     assert verify(Bare(), torch.zeros(1, 1, 3)).laws[0].passed
+
+
+def test_the_first_line_says_where_parity_was_not_checked() -> None:
+    class Unnamed(nn.Module):
+        """A scale is missing, and no law but parity could tell."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.n_embd, self.n_heads, self.causal = 12, 3, True
+            self.a, self.b, self.c, self.d = (nn.Linear(12, 12) for _ in range(4))
+
+        def forward(self, x):
+            q, k, v = (
+                part(x).unflatten(-1, (3, 4)).transpose(1, 2) for part in (self.a, self.b, self.c)
+            )
+            o = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0)
+            return self.d(o.transpose(1, 2).flatten(2))
+
+    report = verify(Unnamed())
+    assert report.without_parity and report.passed
+    assert str(report).startswith("passed: no law is broken; parity not checked\n")
+    assert "query, key and value layers cannot be told by their names" in str(report)
+    named = verify(MultiHeadAttention(12, 3, causal=True))
+    assert not named.without_parity and str(named).startswith("passed: no law is broken\n")
