@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import hashlib
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -32,6 +33,8 @@ PAGES_READ = BUILD / ".doctrees"
 RUNS = BUILD / ".jupyter_cache"
 LOOK = BUILD / "look.sha256"
 NOISE = "Kernel is running over TCP without encryption"
+COLOUR = re.compile(r"\x1b\[[\d;]*m")
+RUNNING = re.compile(r"(\S.*\.ipynb): Executing notebook")
 COMMAND = ("build", ".", "-W", "-n", "--keep-going")
 # Sphinx's own check, in a folder of its own; it asks other hosts: for a person or a schedule.
 LINKS = ("build", ".", "--builder", "linkcheck", "--keep-going")
@@ -108,9 +111,16 @@ def run(jupyter_book: subprocess.Popen[str]) -> int:
     assert jupyter_book.stdin is not None
     assert jupyter_book.stdout is not None
     print(file=jupyter_book.stdin, flush=True)
-    for line in jupyter_book.stdout:
+    notebook, died = "", False
+    for coloured in jupyter_book.stdout:
+        line = COLOUR.sub("", coloured)  # whatever NO_COLOR says
         if NOISE not in line:
             print(line, end="", flush=True)
+        if found := RUNNING.match(line):
+            notebook = found[1]
+        died = died or "DeadKernelError" in line
+    if died:
+        print(f"{notebook}: its kernel died, often for want of memory; what ran before it is kept")
     return jupyter_book.wait()
 
 

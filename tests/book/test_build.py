@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import subprocess
 import sys
 from contextlib import closing
 from pathlib import Path
@@ -75,3 +76,21 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_line(
     told = capsys.readouterr().err
     assert told.startswith("the book was not built: [Errno 20] Not a directory: ")
     assert told.count("\n") == 1
+
+
+def test_a_kernel_that_dies_is_told_with_its_notebook(capsys: pytest.CaptureFixture[str]) -> None:
+    said = (
+        "import sys; sys.stdin.readline()\n"
+        "print('/b/one.ipynb: Executing notebook using local CWD [mystnb]')\n"
+        "print('\\x1b[31m/b/two.ipynb: Executing notebook using local CWD [mystnb]\\x1b[0m')\n"
+        "print('nbclient.exceptions.DeadKernelError: Kernel died')\n"
+        "print('a long traceback'); sys.exit(1)"
+    )
+    running = subprocess.Popen(
+        [sys.executable, "-c", said], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    assert book.run(running) == 1
+    *passed, last = capsys.readouterr().out.splitlines()
+    assert (len(passed), last.split(":")[0]) == (4, "/b/two.ipynb")
+    assert "its kernel died" in last
+    assert "\x1b" not in "".join(passed)
