@@ -473,6 +473,13 @@ PLAYER = [
         "test_long.py::test_layers_that_differ_are_not_folded",
     ),
     in_player(
+        "player: a verdict on sizes that few can read",
+        "tools.css",
+        ".verdict { color: var(--bad);",
+        ".verdict { color: var(--rule);",
+        "test_player.py::test_access_holds_in_every_state[1280-light]",
+    ),
+    in_player(
         "player: two of one name answer to the same links",
         "places.js",
         "  nameApart(place);\n",

@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -94,19 +95,37 @@ def test_random_hands_leave_it_whole_and_no_listener(shown, name):
     page.evaluate(RETURN, name)
 
 
+# As a reader finds it, after many changes, and with all that folds open, a number half typed.
+STATES = {
+    "start": "null",
+    "middle": "actAtRandom([3, 40])",
+    "open": f"""(() => {{
+      for (const part of {ROOT}.querySelectorAll('details')) part.open = true;
+      const field = {ROOT}.querySelector('[type=number]');
+      if (!field) return;
+      field.value = '';
+      field.dispatchEvent(new Event('input'));
+    }})()""",
+}
+
+
 @pytest.mark.parametrize("name", LABS)
-def test_access_holds_with_all_open(shown, name):
+def test_access_holds_in_three_states(shown, name):
     page = shown(name)
-    page.evaluate(f"{ROOT}.querySelector('details').open = true")
-    access = Access(page)
-    assert access.problems() == []
-    page.emulate_media(color_scheme="dark")
-    page.set_viewport_size({"width": 390, "height": 900})
-    page.wait_for_timeout(50)  # for what the lab does when its width changes
-    assert access.problems() == []
-    assert page.evaluate("document.documentElement.scrollWidth - innerWidth") <= 0
+    page.evaluate(ACTIONS)
+    access, found = Access(page), {}
+    for state, act in STATES.items():
+        page.evaluate(act)
+        for scheme, width in product(("light", "dark"), (1280, 390)):
+            page.emulate_media(color_scheme=scheme)
+            page.set_viewport_size({"width": width, "height": 900})
+            page.wait_for_timeout(50)  # for what the lab does when its width changes
+            wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+            found[state, scheme, width] = (access.problems(), max(0, wide))
+    assert {where: what for where, what in found.items() if what != ([], 0)} == {}
     page.emulate_media(color_scheme="light")
     page.set_viewport_size({"width": 1280, "height": 900})
+    page.evaluate(f"for (const part of {ROOT}.querySelectorAll('details')) part.open = false")
 
 
 def test_one_sentence_is_live_and_it_is_polite(shown):
