@@ -28,7 +28,7 @@ PRINTED = ROOT / "_build" / "print"
 WHOLE = "attention-shape-by-shape.pdf"
 # What a page is laid out for before it is printed: the part of an A4 sheet inside its margins, so
 # that what scripts place (players, labs) stands where it does on paper.
-SHEET = {"width": 658, "height": 994}
+WIDTH, HEIGHT = 658, 994
 # Said on every sheet, in Chromium's own small language: no style of the page reaches it.
 FOOT = (
     '<div style="font: 8pt Helvetica, Arial, sans-serif; color: #565a61; width: 100%;'
@@ -46,7 +46,9 @@ def names() -> list[str]:
 
 def printed(browser: Browser, wanted: list[str], home: str, folder: Path) -> list[Path]:
     """Print pages that are served at `home`, one file a page."""
-    page = browser.new_page(viewport=SHEET, reduced_motion="reduce", color_scheme="light")
+    page = browser.new_page(
+        viewport={"width": WIDTH, "height": HEIGHT}, reduced_motion="reduce", color_scheme="light"
+    )
     files = []
     for name in wanted:
         page.goto(f"{home}/book/{name}.html", wait_until="load")
