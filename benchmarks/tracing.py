@@ -92,6 +92,7 @@ def main() -> None:
         if here["torchlens"]:
             for title, (model, x, rounds) in models.items():
                 found = timed(torchlens_beside(model, x), max(3, rounds // 8))
+                result["cost"][title]["plain, beside torchlens"] = found["plain"]
                 result["cost"][title]["torchlens"] = found["torchlens"]
     silent.peers(result["silent"], here)
     for title, rows in result["cost"].items():
