@@ -132,6 +132,7 @@ export function drawing() {
     }
     root.setAttribute('width', width);
     root.setAttribute('height', height);
+    root.setAttribute('viewBox', `0 0 ${width} ${height}`);
     root.setAttribute('class', narrow ? 'narrow' : '');
   }
   function point(mark) {

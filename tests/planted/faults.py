@@ -473,6 +473,13 @@ PLAYER = [
         "test_long.py::test_layers_that_differ_are_not_folded",
     ),
     in_player(
+        "player: a still that is wider than its paper",
+        "base.css",
+        " max-width: 100%; height: auto;",
+        "",
+        "test_print.py",
+    ),
+    in_player(
         "player: a verdict on sizes that few can read",
         "tools.css",
         ".verdict { color: var(--bad);",
