@@ -10,6 +10,8 @@ from pypdf import PdfReader
 
 import printing
 
+from .page_check import opened
+
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
 NAMES = ["index", "03-scaling"]
 
@@ -49,6 +51,24 @@ def test_player_on_paper_shows_its_last_step(site, files):
     assert steps
     for count in steps:
         assert f"step{count}of{count}" in text_of(files[1])
+
+
+def test_no_line_of_a_printed_table_is_broken_on_paper(browser, server):
+    """The widest things that the book prints have 100 columns; on a sheet each keeps its lines."""
+    with opened(browser, f"{server}/book/07-multi-head.html", width=printing.WIDTH) as (page, _):
+        page.emulate_media(media="print")
+        rows = page.evaluate(
+            """() => [...document.querySelectorAll("main .cell_output pre")].map(pre => {
+              const { lineHeight, paddingTop, paddingBottom } = getComputedStyle(pre);
+              const high = pre.clientHeight - parseFloat(paddingTop) - parseFloat(paddingBottom);
+              const lines = pre.textContent.trimEnd().split("\\n");
+              const wide = Math.max(...lines.map(line => line.length));
+              return [wide, lines.length, Math.round(high / parseFloat(lineHeight))];
+            })"""
+        )
+    shown = [(wide, lines, high) for wide, lines, high in rows if high and wide <= 100]
+    assert max(wide for wide, _, _ in shown) == 100
+    assert [row for row in shown if row[1] != row[2]] == []
 
 
 def test_pictures_bring_no_ground_of_their_own(site):
