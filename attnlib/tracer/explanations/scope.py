@@ -22,6 +22,9 @@ class Unreadable(Exception):
     """A name that holds nothing a correction can be run on."""
 
 
+_REGISTERED = ("_parameters", "_buffers", "_modules")
+
+
 class Scope:
     """The variables of a frame; modules show their attributes, tensors only what is empty."""
 
@@ -41,7 +44,8 @@ class Scope:
         if isinstance(node, ast.Attribute):
             held = self.look(node.value)
             if isinstance(held, nn.Module):
-                for place in (vars(held), held._parameters, held._buffers, held._modules):
+                own = vars(held)  # where __init__ has not run, nothing is registered yet
+                for place in (own, *(own.get(kept, {}) for kept in _REGISTERED)):
                     if node.attr in place:
                         return place[node.attr]
             elif isinstance(held, types.ModuleType) and _known(held.__name__):
