@@ -473,6 +473,20 @@ PLAYER = [
         "test_long.py::test_layers_that_differ_are_not_folded",
     ),
     in_player(
+        "player: a size that falls off a phone",
+        "axes.js",
+        "if (short && scene.narrow) place.said = says;",
+        "if (false) place.said = says;",
+        "test_scenes.py::test_the_size_of_an_axis_too_short_for_it_is_said",
+    ),
+    in_player(
+        "player: neighbours that lie on an outline",
+        "drawing.js",
+        ".test(mark.kind) ? 1.5 : 0;",
+        ".test(mark.kind) ? 0 : 0;",
+        "test_player.py::test_neighbours_do_not_lie_on_the_outline_of_a_cell",
+    ),
+    in_player(
         "player: a still that is wider than its paper",
         "base.css",
         " max-width: 100%; height: auto;",

@@ -17,6 +17,7 @@ from attnlib.widgets import (
     tokens_css,
     tools_script,
 )
+from attnlib.widgets.source import Bundle
 
 from . import played
 
@@ -116,6 +117,14 @@ def test_a_saved_file_is_small_whole_and_replaces_only_when_complete(monkeypatch
 def test_no_script_ends_its_own_element():
     assert "</" not in page_script() + page_script(book=True) + tools_script()
     assert not any("</" in lab_script(name) for name in LABS)
+
+
+def test_modules_of_one_script_may_not_give_the_same_name():
+    both = Bundle("labs/mask.js", "", ("labs/wild.js",))
+    with pytest.raises(ValueError, match=r"labs/wild.js and labs/mask.js both give the name"):
+        both.text()
+    taken = Bundle("labs/mask.js", "", ("tables.js",), ("labs/fields.js", "kit.js"))
+    assert taken.text().startswith("(() => {\n'use strict';\nconst $shared = window.attnlibShared")
 
 
 def test_colours_come_from_the_named_dimensions():

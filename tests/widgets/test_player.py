@@ -370,6 +370,15 @@ def test_nothing_travels_with_reduced_motion(play, head):
     )
 
 
+def test_neighbours_do_not_lie_on_the_outline_of_a_cell(play, head):
+    page = play(head[0], place="#player-singleheadattention/5.3", reduced_motion="reduce")
+    outlined = page.locator(".cell.on rect").evaluate_all(
+        "all => all.map(r => [+r.getAttribute('x'), +r.getAttribute('y'), r.parentNode.getBBox()])"
+    )
+    assert len(outlined) >= 6
+    assert all(x > 0.75 and y > 0.75 for x, y, _ in outlined), "half of its own line, and theirs"
+
+
 def test_cells_travel_from_k_to_its_transposed(play, head):
     page = play(head[0], place="#player-singleheadattention/5.1")
     cell = page.locator("[data-cell='k[0,2,0]']").first

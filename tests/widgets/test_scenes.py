@@ -98,6 +98,22 @@ def test_the_contracted_dim_is_named_and_joined_index_by_index(facts, head):
     assert all(c["text"] == "" for c in cells(scene, "q")), "the result waits for its phase"
 
 
+def test_inner_dims_of_one_size_and_two_names_are_both_named(facts):
+    q, k = torch.randn(3, 4), torch.randn(4, 3)
+    table = played.Rows("careless")
+    table.row("q", "input", q, "S H", [], "def careless(q, k):", "input")
+    table.row("k", "input", k, "4 S", [], "def careless(q, k):", "input")
+    table.row("scores", "matmul", q @ k, "S S", ["q", "k"], "scores = q @ k")
+    assert "Σ: H = 4 meets 4" in words(facts(table.trace(), 3, 1))
+
+
+@pytest.mark.parametrize(("width", "says"), [(822, "S = 8"), (358, "S = 8\u2002batch = 2")])
+def test_the_size_of_an_axis_too_short_for_it_is_said(facts, width, says):
+    said = [text for text in words(facts(played.big(), 2, 1, width=width)) if "S = 8" in text]
+    assert len(said) == 2, "once at x and once at q"
+    assert all(text.endswith(says) for text in said)
+
+
 def test_one_number_lights_its_row_and_column(facts, head):
     scene = facts(head[0], 2, 2)
     x, hit = cells(scene, "x"), [c for c in cells(scene, "q") if c["text"]]
@@ -208,6 +224,11 @@ def test_a_long_name_ends_before_the_next_grid(facts, head):
     said = next(m["words"] for m in scene["marks"] if m["key"] == f"{name}.name")
     assert said.startswith("powers") and "…" in said
     assert len(said) < 24
+
+
+def test_a_name_over_a_narrow_grid_ends_where_the_stage_does(facts):
+    (name,) = named(facts(played.big(), 2, 1, width=358), "query.weight.name")
+    assert name["x"] + 8 * len(name["words"]) <= 358
 
 
 def test_a_copy_moves_numbers_in_memory(facts):

@@ -84,6 +84,11 @@ def test_with_a_cache_a_query_that_asks_is_the_chosen_one(shown):
     page.emulate_media(reduced_motion="no-preference")
 
 
+def test_n_can_be_set_only_where_the_pattern_has_one(shown):
+    assert not shown("wild", "pattern=causal").locator("[data-field=n]").is_enabled()
+    assert shown("wild", "pattern=band").locator("[data-field=n]").is_enabled()
+
+
 def test_a_link_paints(shown):
     page = shown("wild", "pattern=band;n=2;flips=2.5,0.0")
     hatched = page.locator(".attn-host .cell.masked[data-cell^=may_attend]")
