@@ -7,6 +7,7 @@ corrections as code; a correction is run on empty tensors before it is shown.
 from __future__ import annotations
 
 import ast
+import copy
 import difflib
 from typing import Any
 
@@ -14,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from .arguments import arguments
-from .scope import Scope
+from .scope import Scope, attributes
 from .unpacked import Describe, Told, unpacked
 
 _NUMPY = {"astype": "to", "copy": "clone", "concatenate": "cat", "power": "pow", "ndims": "ndim"}
@@ -74,16 +75,15 @@ def _is_tensor(node: ast.AST, scope: Scope) -> bool:
 
 
 def _names(owner: Any) -> list[str]:
-    names = dir(owner)
+    names = set(dir(type(owner)) if isinstance(owner, nn.Module) else dir(owner))
     if isinstance(owner, nn.Module):
-        own = {*vars(owner), *owner._parameters, *owner._buffers, *owner._modules}
-        names = [*own, *(n for n in names if n not in dir(nn.Module))]
-    return sorted({name for name in names if not name.startswith("_")})
+        names = names.difference(dir(nn.Module)).union(attributes(owner))
+    return sorted(name for name in names if not name.startswith("_"))
 
 
 def _axis(node: ast.AST, scope: Scope, describe: Describe) -> Told:
     """``x.shape[3]`` of three axes."""
-    x = axis = None
+    node, x, axis = copy.deepcopy(node), None, None  # the tree is the reader's, and kept
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
         if node.value.attr == "shape":
             x, axis = node.value.value, node.slice

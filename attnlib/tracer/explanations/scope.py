@@ -22,7 +22,11 @@ class Unreadable(Exception):
     """A name that holds nothing a correction can be run on."""
 
 
-_REGISTERED = ("_parameters", "_buffers", "_modules")
+def attributes(module: nn.Module) -> dict[str, Any]:
+    """Return what a module holds by name; before its ``__init__`` nothing is registered yet."""
+    own = vars(module)
+    registered = (own.get(kept, {}) for kept in ("_modules", "_buffers", "_parameters"))
+    return {name: held for place in (*registered, own) for name, held in place.items()}
 
 
 class Scope:
@@ -44,10 +48,9 @@ class Scope:
         if isinstance(node, ast.Attribute):
             held = self.look(node.value)
             if isinstance(held, nn.Module):
-                own = vars(held)  # where __init__ has not run, nothing is registered yet
-                for place in (own, *(own.get(kept, {}) for kept in _REGISTERED)):
-                    if node.attr in place:
-                        return place[node.attr]
+                found = attributes(held)
+                if node.attr in found:
+                    return found[node.attr]
             elif isinstance(held, types.ModuleType) and _known(held.__name__):
                 return getattr(held, node.attr, None)
         raise Unreadable(ast.unparse(node))
