@@ -93,8 +93,7 @@ EXERCISES = (
             "A NaN replaced afterwards still spoils the gradient of its row: 0 times NaN is NaN.",
             "Put harmless numbers into such rows before the softmax, zeros after it.",
         ),
-        notice="nan_to_num, which puts 0 for NaN, repairs the weights; the gradient of the row "
-        "stays NaN. A masked_fill before it would stop that NaN, an added mask would not.",
+        notice="nan_to_num, which puts 0 for NaN, repairs the weights, but not the row's gradient.",
         slots=(faults.weigh(3, safe=True),),
         dress=_some_rows_see_nothing,
         extras=COMMON,
