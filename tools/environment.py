@@ -138,7 +138,7 @@ def install_torch() -> None:
     except SetupFailed as reason:
         if "disk" in str(reason) or "network" in str(reason):
             raise
-        say("PyTorch's CPU index does not answer; taking torch from the usual one")
+        say("PyTorch's CPU index does not answer; the usual one's torch may bring 5 GB of CUDA")
         pip("install", "-c", str(REQUIREMENTS), pin)
 
 
