@@ -174,6 +174,7 @@ def _pick(place: Locator, hands: Mouse) -> None:
 def _tools(place: Locator, hands: Mouse) -> None:
     page = place.page
     hands.press(place.get_by_role("button", name="Predict shapes"))
+    place.locator(".tools [aria-pressed=true]").wait_for()  # their code may still be on its way
     form = place.locator("form.ask")
     hands.press(place.get_by_role("button", name="First"))
     while not form.count():
@@ -220,7 +221,7 @@ def work_lab(place: Locator, hands: Mouse) -> None:
         assert look() != before, name
     hands.press(place.get_by_role("button", name="Start again"))
     hands.press(place.get_by_text("The same in tables", exact=True))
-    assert place.locator("details table").count()
+    place.locator("details table").first.wait_for()
     pickable = place.locator(".cell.pickable")
     if pickable.count() and not isinstance(
         hands, Keyboard
