@@ -16,6 +16,38 @@ def in_tracer(name: str, file: str, old: str, new: str, tests: str, chosen: str)
 
 TRACING = [
     in_tracer(
+        "what tensordot sums over is not compared",
+        "rules/products.py",
+        "        op.contract(a[i], b[j])\n",
+        "        pass\n",
+        "test_warnings.py",
+        "tensordot_axis_off_by_one",
+    ),
+    in_tracer(
+        "what ... stands for is not compared",
+        "rules/products.py",
+        "if known is not label and known.size == label.size:",
+        'if known is not label and "..." not in op.params["equation"]:',
+        "test_warnings.py",
+        "three_dots",
+    ),
+    in_tracer(
+        "two widths are laid out as pairs",
+        "explanations/outer.py",
+        "    if mine & _WIDTHS and its & _WIDTHS:\n        return False\n",
+        "",
+        "test_shape_errors.py",
+        "sizes_alone",
+    ),
+    in_tracer(
+        "floats are made whole",
+        "explanations/kinds.py",
+        "floats = [dtype for dtype in dtypes if getattr(torch, dtype).is_floating_point]",
+        "floats = [dtype for dtype in dtypes if not getattr(torch, dtype).is_floating_point]",
+        "test_errors.py",
+        "onehot",
+    ),
+    in_tracer(
         "a transpose that leaves the names where they were",
         "rules/layouts.py",
         "labels[i], labels[j] = labels[j], labels[i]",

@@ -7,7 +7,7 @@ import torch
 
 from attnlib import trace
 from attnlib.dims import role
-from tests.tracer import blind_correct, further_correct, outside_correct
+from tests.tracer import blind_correct, further_correct, outside_correct, unseen_correct
 from tests.tracer.correct import SAMPLES, SIZES
 from tests.tracer.more_correct import MORE
 
@@ -15,7 +15,8 @@ OURS = {**SAMPLES, **MORE}
 OUTSIDE = {f"outside {name}": build for name, build in outside_correct.SAMPLES.items()}
 FURTHER = {f"further {name}": build for name, build in further_correct.SAMPLES.items()}
 BLIND = {f"blind {name}": build for name, build in blind_correct.SAMPLES.items()}
-ALL = {**OURS, **OUTSIDE, **FURTHER, **BLIND}
+UNSEEN = {f"unseen {name}": build for name, build in unseen_correct.SAMPLES.items()}
+ALL = {**OURS, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN}
 
 LENGTHS = {"src", "src_len", "items"}  # what samples call their tokens besides S, T and so on
 # A loop over samples or chunks has other operations at other sizes; a library asks for a value.
@@ -58,3 +59,4 @@ def test_dims_hold_and_nothing_is_warned_of(name, sizes):
 def test_the_samples_are_many_and_half_are_from_outside():
     assert len(OURS) >= 25 and len(outside_correct.SAMPLES) >= 13
     assert len(further_correct.SAMPLES) >= 20 and len(blind_correct.SAMPLES) >= 39
+    assert len(unseen_correct.SAMPLES) >= 44

@@ -16,9 +16,11 @@ from tests.tracer import (
     further_raising,
     outside_raising,
     raising_losses,
+    raising_pairs,
     raising_patterns,
     raising_products,
     raising_sequences,
+    unseen_raising,
 )
 from tests.tracer.raising import RAISING
 
@@ -78,10 +80,10 @@ def test_the_note_explains_what_others_wrote(name):
 
 
 LATER = {
-    name: sample
+    f"{module.__name__.rpartition('.')[2]} {name}": sample
     for module in (
         further_raising, blind_raising, raising_products, raising_losses, raising_sequences,
-        raising_patterns,
+        raising_patterns, raising_pairs, unseen_raising,
     )
     for name, sample in module.RAISING.items()
 }  # fmt: skip
@@ -102,6 +104,22 @@ def test_the_note_explains_what_was_written_later(name):
         assert found.error.suggestion, note
         tight = found.error.suggestion.replace(" ", "")
         assert any(part.replace(" ", "") in tight for part in suggestions), note
+
+
+def test_a_correction_shows_the_shape_of_each_of_its_results():
+    found = trace(
+        lambda x: torch.topk(x, 2, dim=3), torch.randn(2, 5, 8), dims="batch S H", on_error="return"
+    )
+    assert f"try: {found.error.suggestion}  →  (2, 5, 2), (2, 5, 2)" in found.error.message
+
+
+def test_what_pack_names_is_counted():
+    def fn(x):
+        return einops.pack([x], "batch S H width *")
+
+    found = trace(fn, torch.randn(2, 5, 8), dims="batch S H", on_error="return")
+    assert "names 4 axes besides *, but a tensor has 3" in found.error.message
+    assert found.error.suggestion == 'einops.pack([x], "batch S H *")'
 
 
 class Heads(torch.nn.Module):

@@ -79,6 +79,18 @@ def longer_than_the_table(x, table):
     return x + table
 
 
+def biases(x, y):
+    return x + y
+
+
+def samples_and_tokens(x, y):
+    return x * y
+
+
+def scores_of_two_sets(x, y):
+    return x - y
+
+
 def heads_of_another_count(student, teacher):
     return student - teacher
 
@@ -86,6 +98,9 @@ def heads_of_another_count(student, teacher):
 @pytest.mark.parametrize(("fn", "shapes", "dims"), [
     (widths, [(2, 5, 6), (2, 5, 8)], {"x": "batch S n_embd", "y": "batch S hidden"}),
     (sequences, [(2, 9, 6), (2, 7, 6)], {"a": "batch frames D", "b": "batch text D"}),
+    (biases, [(8,), (6,)], {"x": "n_embd", "y": "d_ff"}),
+    (samples_and_tokens, [(2, 5, 6), (2, 7, 3)], {"x": "batch S H", "y": "batch T heads"}),
+    (scores_of_two_sets, [(8,), (6,)], {"x": "items", "y": "labels"}),
     (any_axis, [(2, 4, 4, 6), (2, 4)], None),
     (longer_than_the_table, [(2, 9, 6), (8, 6)], {"x": "batch S D", "table": "max_len D"}),
     (heads_of_another_count, [(2, 3, 5, 5), (2, 4, 5, 5)],

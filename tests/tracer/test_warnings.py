@@ -8,13 +8,14 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnlib import trace
-from tests.tracer import blind_wrong, further_wrong, outside_wrong
+from tests.tracer import blind_wrong, further_wrong, outside_wrong, unseen_wrong
 from tests.tracer.wrong import WRONG
 
 OUTSIDE = {f"outside {name}": sample for name, sample in outside_wrong.WRONG.items()}
 FURTHER = {f"further {name}": sample for name, sample in further_wrong.WRONG.items()}
 BLIND = {f"blind {name}": sample for name, sample in blind_wrong.WRONG.items()}
-ALL = {**WRONG, **OUTSIDE, **FURTHER, **BLIND}
+UNSEEN = {f"unseen {name}": sample for name, sample in unseen_wrong.WRONG.items()}
+ALL = {**WRONG, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -37,6 +38,7 @@ def test_the_line_and_the_two_dims_are_named(name):
 def test_the_samples_are_many_and_half_are_from_outside():
     assert len(WRONG) >= 15 and len(outside_wrong.WRONG) >= 15
     assert len(further_wrong.WRONG) >= 16 and len(blind_wrong.WRONG) >= 31
+    assert len(unseen_wrong.WRONG) >= 31
 
 
 MEETINGS = {
@@ -87,6 +89,18 @@ def test_an_argument_of_a_constructor_is_a_dim_of_that_layer_only(added):
     result = trace(net, torch.randn(2, 5, 12), dims="batch S n_embd")
     assert result.warnings == []
     assert result.steps[-1].output.dims == ("batch", "S", "n_embd" if added else "d_out")
+
+
+def test_three_dots_are_axes_too():
+    def scores(q, k):
+        return torch.einsum("...qd,...kd->...qk", q, k)
+
+    q, k = torch.randn(2, 2, 4, 4, 6)
+    dims = {"q": "batch heads S H", "k": "batch S heads H"}
+    warning = trace(scores, q, k, dims=dims).warnings[0]
+    assert set(warning.dims) == {"S", "heads"}
+    dims = {"q": "batch heads S H", "k": "batch heads S H"}
+    assert trace(scores, q, k, dims=dims).warnings == []
 
 
 def test_a_product_in_python_has_no_order_but_merged_axes_have():

@@ -6,11 +6,13 @@ import ast
 import math
 from collections.abc import Iterator
 
+from ...dims import role
 from .alignment import fits
 from .calls import inside
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
 from .cuts import cuts
 from .kinds import kinds
+from .outer import outer
 from .plain import plain
 
 
@@ -33,13 +35,15 @@ def broadcast(failed: Failed) -> tuple[str, list[Candidate]]:
 
 def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
     """Try one operand laid out as the other stands, or cut to what the other has."""
-    pairs = sorted([(first, second), (second, first)], key=lambda pair: _numbers(failed, pair[0]))
+    pairs = sorted([(first, second), (second, first)], key=lambda pair: _order(failed, pair[0]))
     if written_into(failed):  # what is written into keeps its shape
         pairs = [pair for pair in pairs if pair[0] != 0]
     labels = [failed.op.labels(state) for state in failed.states]
     for which, other in pairs:
         for fit in fits(failed, labels[which], labels[other]):
             yield changed(failed, which, inside(failed.names[which], fit.code), fit.run)
+    if len(pairs) == 2:
+        yield from outer(failed, first, second)
     for which, other in pairs:
         for cut in cuts(failed, which, other):
             yield changed(failed, which, inside(failed.names[which], cut.code), cut.run)
@@ -54,9 +58,18 @@ def changed(failed: Failed, which: int, code: str, change) -> Candidate:
     return Candidate(failed.instead(failed.names[which], code), run)
 
 
-def _numbers(failed: Failed, which: int) -> tuple[int, int]:
-    shape = failed.infos[which].shape
-    return len(shape), math.prod(shape)
+def _order(failed: Failed, which: int) -> tuple[int, int, bool, bool, int]:
+    """Say which operand is changed first: the smaller; of two alike a mask, or what came later.
+
+    What is added to the stream of a block stays as it lies. Of two that were given, the one whose
+    batch stands first stays.
+    """
+    shape, made = failed.infos[which].shape, failed.op.made(which)
+    first = role(failed.infos[which].dims[0]) if shape else None
+    later = failed.states[which].identity.number if made is not None else -1
+    data = failed.infos[which].dtype != "bool"
+    turned = -later if made is not None else int(first == "batch")
+    return len(shape), math.prod(shape), data, made is None, turned
 
 
 def written_into(failed: Failed) -> bool:

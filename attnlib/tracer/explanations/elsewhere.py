@@ -19,7 +19,7 @@ from ..labels import Label
 from ..rows import Failure, Step, TensorInfo
 from ..source import Site, shown_file, site_of
 from ..stages import number
-from .patterns import patterns
+from .einops_calls import patterns
 from .places import at, carets, first_line
 from .refused import refused
 from .scope import Scope

@@ -29,6 +29,7 @@ from . import (  # noqa: F401 - they register clashes
     losses,
     picking,
     products,
+    sums,
     views,
 )
 from .arguments import given
@@ -169,8 +170,14 @@ def _tried(candidate: Candidate, failed: Failed, names: set[str] | None) -> tupl
         return candidate.code, ""
     except Exception:
         return None
-    shape = tuple(result.shape) if isinstance(result, Tensor) else ()
-    return candidate.code, f"  →  ({', '.join(map(str, shape))})"
+    return candidate.code, _shapes(result)
+
+
+def _shapes(result: object) -> str:
+    """Write what a correction gives; each of several results, nothing of what is no tensor."""
+    given = result if isinstance(result, tuple | list) else [result]
+    shapes = [f"({', '.join(map(str, x.shape))})" for x in given if isinstance(x, Tensor)]
+    return f"  →  {', '.join(shapes)}" if shapes else ""
 
 
 def _run(candidate: Candidate, failed: Failed, device: str) -> Tensor:

@@ -41,7 +41,10 @@ def kinds(failed: Failed) -> tuple[str, list[Candidate]]:
         odd = [which for which, dtype in enumerate(dtypes) if dtype != kept]
         code = failed.code
         for which in odd:
-            new = f"{on(failed.names[which])}.to(torch.{kept})"
+            whole = not getattr(torch, dtypes[which]).is_floating_point
+            short = whole and kept == "float32"
+            cast_to = ".float()" if short else f".to(torch.{kept})"
+            new = on(failed.names[which]) + cast_to
             code = failed.instead(failed.names[which], new, code)
 
         def cast(t: Tensors) -> Tensor:
@@ -58,12 +61,23 @@ _LAYERS = {
 
 
 def _kept(failed: Failed, dtypes: list[str]) -> str:
-    """Choose the dtype that stays: a layer's, the one of most operands, no double of two."""
+    """Choose the dtype that stays: a layer's, a weight's, the one of most operands, no double.
+
+    Whole numbers never stay where there are floats: a float made whole loses what it holds.
+    """
     if failed.op.name in _LAYERS:
         return dtypes[1]
-    if len(dtypes) > 2:
-        return Counter(dtypes).most_common(1)[0][0]
-    return dtypes[1] if dtypes[0] == "float64" else dtypes[0]
+    floats = [dtype for dtype in dtypes if getattr(torch, dtype).is_floating_point]
+    weights = [
+        dtype
+        for state, dtype in zip(failed.states, dtypes, strict=False)
+        if state.identity.weight and dtype in floats
+    ]
+    if len(set(weights)) == 1:
+        return weights[0]
+    if len(floats) > 2 or not floats:
+        return Counter(floats or dtypes).most_common(1)[0][0]
+    return floats[-1] if floats[0] == "float64" else floats[0]
 
 
 def _whole_numbers(failed: Failed) -> tuple[str, list[Candidate]]:

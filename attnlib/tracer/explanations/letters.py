@@ -6,70 +6,71 @@ import functools
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import combinations, permutations, product
-from string import ascii_letters
 
 import torch
 from torch import Tensor
 
 from ...dims import role
+from ..equations import spread
 from ..labels import Label
 from .changes import alike, may_be
 from .clash import Candidate, Failed, Tensors, clash
+from .equation import Equation, Term
 from .kinds import kinds
 
 _MOST = 5  # letters of a term whose every order is tried
-
-Term = tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Equation:
-    """An equation of single letters: what each operand's axes are called, and the result's."""
-
-    terms: tuple[Term, ...]
-    result: Term | None
-
-    @classmethod
-    def read(cls, text: str, words: bool = False) -> Equation:
-        """Read letters, as torch does, or whole words, as einops does."""
-
-        def axes(term: str) -> Term:
-            return tuple(term.split() if words else term.replace(" ", ""))
-
-        left, arrow, right = text.partition("->")
-        return cls(tuple(map(axes, left.split(","))), axes(right) if arrow else None)
-
-    def lettered(self) -> str:
-        """Write it in single letters, whatever the words are."""
-        words = dict.fromkeys(word for term in (*self.terms, self.result or ()) for word in term)
-        letter = dict(zip(words, ascii_letters, strict=False))
-        terms = ("".join(letter[word] for word in term) for term in self.terms)
-        return ",".join(terms) + "->" + "".join(letter[word] for word in self.result or ())
-
-    def term(self, which: int) -> str:
-        between = " " if any(len(word) > 1 for word in self.terms[which]) else ""
-        return between.join(self.terms[which])
-
-    def written(self, spaced: bool) -> str:
-        between = " " if spaced else ""
-        left = ("," + between).join(between.join(term) for term in self.terms)
-        if self.result is None:
-            return left
-        return f"{left}{between}->{between}{between.join(self.result)}"
 
 
 @clash("einsum")
 def einsum(failed: Failed) -> tuple[str, list[Candidate]]:
     text = failed.op.params.get("equation", "")
-    if not isinstance(text, str) or "." in text:
+    if not isinstance(text, str):
         return kinds(failed)
     pattern = _pattern(failed)
+    if "..." in text:
+        return kinds(failed) if pattern is not None else _dotted(failed, text)
     equation = Equation.read(pattern or text, words=pattern is not None)
     text = pattern or text
     said = _told(failed, equation)
     return (said, list(_corrections(failed, text, equation))) if said else kinds(failed)
+
+
+def _dotted(failed: Failed, text: str) -> tuple[str, list[Candidate]]:
+    """Explain an equation with ``...``: each axis there has a letter for the while."""
+    try:
+        whole, run = spread(text, [len(info.shape) for info in failed.infos])
+    except ValueError:
+        return kinds(failed)
+    equation = Equation.read(whole)
+    said = _told(failed, equation)
+    if not said or not run:
+        return kinds(failed)
+    kept = [_told_run(term, run) for term in equation.terms]
+    found = []
+    for candidate in _corrections(failed, text, equation):
+        new = re.search(r"[A-Za-z, ]+->[A-Za-z ]*", candidate.code)
+        if new is None:
+            continue
+        terms = new[0].replace(" ", "").partition("->")[0].split(",")
+        if [_told_run(tuple(term), run) for term in terms] == kept:
+            written = new[0]
+            for part in sorted({part for part in kept if part}, key=len, reverse=True):
+                written = written.replace(part, "...")
+            found.append(Candidate(candidate.code.replace(new[0], written), candidate.run))
+    return _folded(said, kept), found
+
+
+def _told_run(term: Term, run: str) -> str:
+    """Return the letters of a term that stand for ``...``."""
+    return "".join(letter for letter in term if letter in run)
+
+
+def _folded(said: str, runs: Sequence[str]) -> str:
+    first, _, rest = said.partition(" ")
+    for part in sorted({run for run in runs if run}, key=len, reverse=True):
+        first = first.replace(part, "...")
+    return f"{first} {rest}" if first != "the" else said
 
 
 def _pattern(failed: Failed) -> str | None:

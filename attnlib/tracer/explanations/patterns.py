@@ -5,44 +5,20 @@ Words are matched with dims by what they are called: ``h`` may be heads, ``b`` b
 
 from __future__ import annotations
 
+import math
 import re
-import types
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
-
-from torch import Tensor
+from collections.abc import Iterator, Sequence
+from itertools import combinations, pairwise
 
 from ...dims import role
 from ..labels import Dim, Label, pieces
 from .scope import Scope
 
 Group = tuple[str, ...]  # the words of one axis
-Labels = Callable[[Tensor], list[Label]]
-_PATTERNED = {"rearrange", "reduce", "repeat"}
+Correction = tuple[str, dict[str, str], str | None]  # pattern, sizes to give, other function
 
 
-def patterns(
-    called: types.FrameType, expression: str, scope: Scope, labels_of: Labels
-) -> tuple[str, list[str]]:
-    """Say what a pattern and its tensor do not agree on, and write the call with another."""
-    held: dict[str, Any] = called.f_locals
-    text, tensor = held.get("pattern"), held.get("tensor")
-    if (
-        not isinstance(text, str)
-        or not isinstance(tensor, Tensor)
-        or called.f_code.co_name not in _PATTERNED
-        or text.count("->") != 1
-    ):
-        return "", []
-    left, right = map(_groups, text.split("->"))
-    given = dict(held.get("axes_lengths") or {})
-    pattern = _Pattern(left, right, given, labels_of(tensor), scope)
-    said, found = pattern.clash(called.f_code.co_name)
-    written = (_call(expression, text, *one) for one in found)
-    return said, [code for code in written if code is not None]
-
-
-def _groups(side: str) -> list[Group]:
+def groups_of(side: str) -> list[Group]:
     found: list[Group] = []
     for part in re.findall(r"\([^)]*\)|[^\s()]+", side):
         found.append(tuple(part.strip("()").split()) if part[0] == "(" else (part,))
@@ -53,10 +29,7 @@ def _text(groups: Sequence[Group]) -> str:
     return " ".join(g[0] if len(g) == 1 else f"({' '.join(g)})" for g in groups)
 
 
-Correction = tuple[str, dict[str, str], str | None]  # pattern, sizes to give, other function
-
-
-class _Pattern:
+class Pattern:
     """A pattern beside the tensor that it was given."""
 
     def __init__(
@@ -139,15 +112,57 @@ class _Pattern:
             groups.append(tuple(word for group in taken for word in group))
         if not list(words):
             yield f"{_text(groups)} -> {_text(self.right)}", sizes, None
+        if not any(len(pieces(label)) > 1 for label in self.labels):
+            yield from self._composed()
         if more == 1 and not ones and self.left[0] in self.right and self._named(self.left[1:]):
             right = [group for group in self.right if group != self.left[0]]
             yield f"{_text(self.left[1:])} -> {_text(right)}", {}, None
+
+    def _composed(self) -> Iterator[Correction]:
+        """Read neighbouring words on one axis: the call, or a variable, says how large they are."""
+        offers: list[tuple[bool, int, int, list[Group], dict[str, str]]] = []
+        if any(len(group) != 1 or group[0] == "1" for group in self.left):
+            return
+        words = [group[0] for group in self.left]
+        for cuts in combinations(range(1, len(words)), len(self.labels) - 1):
+            ends = (0, *cuts, len(words))
+            groups = [tuple(words[a:b]) for a, b in pairwise(ends)]
+            sizes = self._sizes(groups)
+            if sizes is None:
+                continue
+            pairs = list(zip(groups, self.labels, strict=True))
+            named = [len(g) == 1 and means(g[0], label.name) for g, label in pairs]
+            joined = [role(label.name or "") for g, label in pairs if len(g) > 1]
+            features = all(found in ("n_embd", "H") for found in joined)
+            offers.append((not features, -sum(named), len(offers), groups, sizes))
+        for *_, groups, sizes in sorted(offers, key=lambda offer: offer[:3]):
+            yield f"{_text(groups)} -> {_text(self.right)}", sizes, None
+
+    def _sizes(self, groups: Sequence[Group]) -> dict[str, str] | None:
+        """Find the sizes that are still to be given; None where these words cannot be the axes."""
+        sizes: dict[str, str] = {}
+        for group, label in zip(groups, self.labels, strict=True):
+            known = math.prod(int(self.given[word]) for word in group if word in self.given)
+            if len(group) == 1:
+                if known not in (1, label.size):
+                    return None
+                continue
+            unknown = [word for word in group if word not in self.given]
+            found = {w: text for w in unknown if (text := self._size(w, label.size))}
+            needed = dict(list(found.items())[: max(len(unknown) - 1, 0)])
+            if len(unknown) == len(group) or len(needed) < len(unknown) - 1 or label.size % known:
+                return None
+            sizes |= needed
+        return sizes
 
     def _flat(self) -> list[Group]:
         return [(word,) for group in self.right for word in group]
 
     def _added(self) -> Iterator[Correction]:
-        """Give an axis that has no word one of its own, on both sides."""
+        """Read what is apart already as it is, or give an axis without a word one on both sides."""
+        apart = [(word,) for group in self.left for word in group]
+        if len(apart) == len(self.labels) and self._sizes(apart) is not None:
+            yield f"{_text(apart)} -> {_text(self.right)}", {}, None
         if len(self.labels) != len(self.left) + 1:
             return
         used = {word for group in (*self.left, *self.right) for word in group}
@@ -172,7 +187,7 @@ class _Pattern:
         if len(groups) != len(self.labels):
             return False
         return all(
-            len(group) > 1 or group[0] in "?1" or _means(group[0], label.name)
+            len(group) > 1 or group[0] in "?1" or means(group[0], label.name)
             for group, label in zip(groups, self.labels, strict=True)
         )
 
@@ -185,15 +200,15 @@ class _Pattern:
     def _size(self, word: str, whole: int = 0) -> str | None:
         """Find a variable that says how large a word is; of a part, one that divides the whole."""
         found = [
-            (not _means(word, name.rpartition(".")[2], exact=True), place, name)
+            (not means(word, name.rpartition(".")[2], exact=True), place, name)
             for place, (name, value) in enumerate(self.scope.integers())
-            if _means(word, name.rpartition(".")[2])
+            if means(word, name.rpartition(".")[2])
             and (not whole or (value > 0 and whole % value == 0))
         ]
         return min(found)[-1] if found else None
 
 
-def _means(word: str, name: str | None, exact: bool = False) -> bool:
+def means(word: str, name: str | None, exact: bool = False) -> bool:
     """May a pattern's word stand for a name: the same, of one role, or its first letter?"""
     if not name:
         return not exact
@@ -205,18 +220,3 @@ def _means(word: str, name: str | None, exact: bool = False) -> bool:
     bare = re.sub(r"^(num|n)_", "", name)
     same_role = role(word) is not None and role(word) == role(name)
     return same_role or bare.startswith(word) or word.startswith(bare)
-
-
-def _call(
-    written: str, text: str, pattern: str, sizes: dict[str, str], function: str | None
-) -> str | None:
-    """Write the call with another pattern, with more sizes, or of another function."""
-    if written.count(text) != 1 or not written.endswith(")"):
-        return None
-    before, after = written.split(text)
-    if function is not None:
-        before = before.replace("rearrange(", f"{function}(", 1)
-    if function == "reduce":
-        after = f'{after[0]}, "mean"{after[1:]}'
-    words = "".join(f", {word}={size}" for word, size in sizes.items())
-    return f"{before}{pattern}{after[:-1]}{words})"

@@ -16,7 +16,6 @@ from torch import Tensor
 
 from ...dims import role
 from ..labels import Label, pieces
-from .calls import with_argument
 from .changes import Change, alike, may_be, written
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
 from .kinds import kinds
@@ -70,7 +69,7 @@ def _matmul_candidates(failed: Failed) -> Iterator[Candidate]:
     a, b = failed.names[:2]
     yield from _folded(failed)
     offers = [*_arrangements(failed, 1), *_arrangements(failed, 0)]
-    score = _score(failed, *reversed(_labels(failed)))
+    score = agreement(failed, *reversed(labels_of(failed)))
     if score is not None and score > 1:
         swapped = Candidate(f"{on(b)} @ {on(a)}", lambda t: t[1] @ t[0])
         offers.append((-score, 3, swapped))
@@ -84,16 +83,16 @@ def _matmul_candidates(failed: Failed) -> Iterator[Candidate]:
         )
 
 
-def _labels(failed: Failed) -> tuple[list[Label], list[Label]]:
+def labels_of(failed: Failed) -> tuple[list[Label], list[Label]]:
     a, b = (failed.op.labels(state) for state in failed.states[:2])
     return a, b
 
 
 def _agree(failed: Failed) -> bool:
-    return _score(failed, *_labels(failed)) is not None
+    return agreement(failed, *labels_of(failed)) is not None
 
 
-def _score(failed: Failed, a: Row, b: Row) -> int | None:
+def agreement(failed: Failed, a: Row, b: Row) -> int | None:
     """Count where names agree that a product makes one dim; None if it fails, or mixes dims up."""
     if not a or not b:
         return None
@@ -126,12 +125,12 @@ def _front(a: Row, b: Row) -> list[Label | None]:
 
 def _arrangements(failed: Failed, which: int) -> Iterator[tuple[int, int, Candidate]]:
     """Try every order of one operand's axes, and new axes of 1, against the other's names."""
-    rows = _labels(failed)
+    rows = labels_of(failed)
     own, other = rows[which], rows[1 - which]
     for change in _changes(len(own), len(other)):
         made = change.labels(own)
         pair = (made, other) if which == 0 else (other, made)
-        score = _score(failed, *pair)
+        score = agreement(failed, *pair)
         last_two = change.axes == (*range(len(own) - 2), len(own) - 1, len(own) - 2)
         if score is None or (score < 2 and not last_two):
             continue
@@ -156,9 +155,6 @@ def _changes(ndim: int, other: int) -> Iterator[Change]:
             yield Change((*range(place), None, *range(place, ndim)))
     elif ndim == 3:
         yield Change((0, None, 1, 2))  # one weight for each head, all of them on one input
-        if ndim == 2 and other > 2:
-            yield Change((0, None, 1, None))
-            yield Change((0, None, None, 1))
 
 
 def _product(failed: Failed, which: int, written: str) -> str:
@@ -181,7 +177,7 @@ def _squeezed(change: Change, which: int, ndim: int) -> int | None:
 
 def _folded(failed: Failed) -> Iterator[Candidate]:
     """Repeat what is shared: one key for all heads that were folded into the batch."""
-    rows = _labels(failed)
+    rows = labels_of(failed)
     for which in (1, 0):
         own, other = rows[which], rows[1 - which]
         if not len(own) == len(other) == 3 or own[0].size == other[0].size:
@@ -207,69 +203,3 @@ def _folded(failed: Failed) -> Iterator[Candidate]:
 
 def _tiled(n: int, x: Tensor) -> Tensor:
     return x.repeat(n, 1, 1)
-
-
-@clash("baddbmm", "addmm", "addmv")
-def added(failed: Failed) -> tuple[str, list[Candidate]]:
-    """Explain a product that is added to: the product first, then what it is added to."""
-    if len(failed.infos) < 3:
-        return kinds(failed)
-    bias, a, b = failed.infos[:3]
-    inner = -2 if len(b.shape) > 1 else -1
-    rows = [failed.op.labels(state) for state in failed.states[:3]]
-    if a.shape[-1] == b.shape[inner] and a.shape[:-2] == b.shape[:-2]:
-        made = (*a.shape[:-1], *b.shape[len(b.shape) - 1 : inner + len(b.shape) + 1 + (inner < -1)])
-        if batch_clash(made, bias.shape) is None:
-            return kinds(failed)
-        return f"{bias.described()} must broadcast to the product, {made}", []
-    said = (
-        f"{failed.op.name} sums over the last dim of {a.name}, {failed.size(1, -1)}, and the "
-        f"{'second-to-last' if inner == -2 else 'last'} of {b.name}, {failed.size(2, inner)}: "
-        "the two must be equal"
-    )
-    found = []
-    for which in (2, 1):
-        order = list(range(len(rows[which])))
-        if len(order) > 1:
-            order[-2:] = reversed(order[-2:])
-            change = Change(tuple(order))
-            pair = [change.labels(row) if at == which else row for at, row in enumerate(rows)]
-            if _score(failed, *pair[1:]) is not None:
-                found.append(_turned(failed, which, change))
-    return said, found
-
-
-def _turned(failed: Failed, which: int, change: Change) -> Candidate:
-    def run(t: Tensors) -> Tensor:
-        return failed.run([change.run(x) if i == which else x for i, x in enumerate(t)])
-
-    text, _ = min(written(failed, which, change), key=lambda option: option[1])
-    return Candidate(failed.instead(failed.names[which], text), run)
-
-
-@clash("tensordot")
-def tensordot(failed: Failed) -> tuple[str, list[Candidate]]:
-    """Explain axes that are summed over in pairs; the names say which belong together."""
-    dims = failed.op.params.get("dims", 2)
-    rows = _labels(failed)
-    if isinstance(dims, int):
-        first = tuple(range(len(rows[0]) - dims, len(rows[0])))
-        dims = (first, tuple(range(dims)))
-    first, second = (tuple(one) if isinstance(one, tuple | list) else (one,) for one in dims)
-    for i, j in zip(first, second, strict=False):
-        if rows[0][i].size != rows[1][j].size:
-            said = (
-                f"tensordot sums over axis {i} of {failed.names[0]}, {failed.size(0, i)}, and axis "
-                f"{j} of {failed.names[1]}, {failed.size(1, j)}: the two must be equal"
-            )
-            break
-    else:
-        return kinds(failed)
-    partners = [
-        [at for at, label in enumerate(rows[1]) if alike(label, rows[0][axis])] for axis in first
-    ]
-    if any(len(found) != 1 for found in partners):
-        return said, []
-    new = (list(first), [found[0] for found in partners])
-    code = with_argument(failed, "dims", str(new))
-    return said, [Candidate(code, lambda t: torch.tensordot(t[0], t[1], dims=new))] if code else []

@@ -6,21 +6,19 @@ What the reader's call gave is told, and mended: inside, these layers have laid 
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from torch import Tensor, nn
 
 from ...dims import role
 from ..rows import TensorInfo
 from .clash import on
+from .layer_calls import Changes, LayerCall
 from .scope import Scope, Unreadable
 
 Describe = Callable[[Tensor, str], TensorInfo]
 Told = tuple[list[TensorInfo], str, list[str]]
-Changes = dict[str, str]  # argument -> what is written in its place
 
 # What asks, what is asked, the mask between the two, and the padding of what is asked.
 _ENCODER = (("src", "src", "src_mask", "src_key_padding_mask"),)
@@ -50,45 +48,13 @@ def sequences(node: ast.AST | None, scope: Scope, describe: Describe) -> Told | 
     kind = next((kind for kind in (*_READS, nn.RNNBase) if isinstance(module, kind)), None)
     if kind is None:
         return None
-    call = _Call.read(node, module, scope, describe)
+    call = LayerCall.read(node, module, scope, describe)
     said, found = (_recurrence if kind is nn.RNNBase else _attention)(call)
     infos = list({info.name: info for info in call.given.values()}.values())
     return infos, said, [code for code in map(call.written, found) if code is not None]
 
 
-@dataclass
-class _Call:
-    node: ast.Call
-    module: nn.Module
-    texts: dict[str, str]  # argument -> expression
-    given: dict[str, TensorInfo]
-
-    @classmethod
-    def read(cls, node: ast.Call, module: nn.Module, scope: Scope, describe: Describe) -> _Call:
-        names = list(inspect.signature(module.forward).parameters)
-        parts = {**dict(zip(names, node.args, strict=False)),
-                 **{word.arg: word.value for word in node.keywords if word.arg}}  # fmt: skip
-        given = {}
-        for name, part in parts.items():
-            tensor = scope.tensor(part)
-            if tensor is not None:
-                given[name] = describe(tensor, ast.unparse(part))
-        return cls(node, module, {n: ast.unparse(part) for n, part in parts.items()}, given)
-
-    def written(self, changes: Changes) -> str | None:
-        """Write the call with some arguments changed, or passed by another name."""
-        if any(isinstance(part, ast.Starred) for part in self.node.args):
-            return None
-        names = list(self.texts)
-        count = len(self.node.args)
-        parts = [changes.get(name, self.texts[name]) for name in names[:count]]
-        for name in names[count:]:
-            text = changes.get(name, self.texts[name])
-            parts.append(text if "=" in text.partition("(")[0] else f"{name}={text}")
-        return f"{ast.unparse(self.node.func)}({', '.join(parts)})"
-
-
-def _attention(call: _Call) -> tuple[str, list[Changes]]:
+def _attention(call: LayerCall) -> tuple[str, list[Changes]]:
     first = bool(getattr(call.module, "batch_first", _inner(call.module).batch_first))
     width = _inner(call.module).embed_dim
     order = "(batch, S, n_embd)" if first else "(S, batch, n_embd)"
@@ -134,7 +100,7 @@ def _inner(module: nn.Module) -> nn.MultiheadAttention:
     return next(found)
 
 
-def _width(call: _Call, name: str, width: int) -> int:
+def _width(call: LayerCall, name: str, width: int) -> int:
     own = {"key": "kdim", "value": "vdim"}.get(name)
     return int(getattr(call.module, own, width) or width) if own else width
 
@@ -167,7 +133,7 @@ def _laid_out(sequences: dict[str, TensorInfo], batch: int) -> Iterator[Changes]
 
 
 def _padding(
-    call: _Call, k: TensorInfo, name: str, mask: str, batch: int
+    call: LayerCall, k: TensorInfo, name: str, mask: str, batch: int
 ) -> tuple[str, list[Changes]] | None:
     """Explain a padding mask: bool, (batch, keys)."""
     pad = call.given.get(name)
@@ -202,7 +168,7 @@ def _padding(
 
 
 def _mask(
-    call: _Call, q: TensorInfo, k: TensorInfo, name: str, padding: str, batch: int
+    call: LayerCall, q: TensorInfo, k: TensorInfo, name: str, padding: str, batch: int
 ) -> tuple[str, list[Changes]] | None:
     """Explain a mask between queries and keys: (S, S) for all, or (batch*heads, S, S)."""
     mask = call.given.get(name)
@@ -239,7 +205,7 @@ def _mask(
     return said, found
 
 
-def _recurrence(call: _Call) -> tuple[str, list[Changes]]:
+def _recurrence(call: LayerCall) -> tuple[str, list[Changes]]:
     module = call.module
     assert isinstance(module, nn.RNNBase)
     x, hidden = call.given.get("input"), call.given.get("hx")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..equations import spread
 from ..labels import Label
 from .elementwise import broadcast
 from .registry import Labels, Unknown, rule
@@ -46,9 +47,10 @@ def outer(op) -> Labels:
 
 @rule("einsum")
 def einsum(op) -> Labels:
-    equation = op.params["equation"].replace(" ", "")
-    if "..." in equation or "->" not in equation:
-        raise Unknown
+    try:
+        equation, _ = spread(op.params["equation"], [len(state.shape) for state in op.inputs])
+    except ValueError:
+        raise Unknown from None
     left, right = equation.split("->")
     letters: dict[str, Label] = {}
     for term, state in zip(left.split(","), op.inputs, strict=True):
@@ -73,6 +75,20 @@ def fused(op) -> Labels:
         mask = op.labels(op.inputs[3])
         broadcast(op, [[*batch, q[-2], k[-2]], mask], (*op.shape[:-1], k[-2].size))
     return [*batch, q[-2], v[-1]]
+
+
+@rule("tensordot")
+def summed(op) -> Labels:
+    a, b = (op.labels(state) for state in op.inputs[:2])
+    dims = op.params.get("dims", 2)
+    if isinstance(dims, int):
+        dims = (tuple(range(len(a) - dims, len(a))), tuple(range(dims)))
+    first, second = ([axes] if isinstance(axes, int) else list(axes) for axes in dims)
+    first, second = [i % len(a) for i in first], [j % len(b) for j in second]
+    for i, j in zip(first, second, strict=True):
+        op.contract(a[i], b[j])
+    rest = [label for i, label in enumerate(a) if i not in first]
+    return rest + [label for j, label in enumerate(b) if j not in second]
 
 
 @rule("inner")
