@@ -25,6 +25,8 @@ UNCHECKED = {
     "outside tensordot_sample_by_sample": "operations became",
     "outside encoder_decoder": "meta",
     "blind online_softmax_chunks": "operations became",
+    "unseen online_softmax_blocks": "operations became",
+    "unseen numpy_loop_over_samples": "operations became",
     "further keys_in_blocks_with_a_running_maximum": "operations became",
 }
 

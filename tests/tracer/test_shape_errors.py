@@ -98,7 +98,7 @@ def heads_of_another_count(student, teacher):
 @pytest.mark.parametrize(("fn", "shapes", "dims"), [
     (widths, [(2, 5, 6), (2, 5, 8)], {"x": "batch S n_embd", "y": "batch S hidden"}),
     (sequences, [(2, 9, 6), (2, 7, 6)], {"a": "batch frames D", "b": "batch text D"}),
-    (biases, [(8,), (6,)], {"x": "n_embd", "y": "d_ff"}),
+    (biases, [(8,), (6,)], {"x": "n_embd", "y": "H"}),
     (samples_and_tokens, [(2, 5, 6), (2, 7, 3)], {"x": "batch S H", "y": "batch T heads"}),
     (scores_of_two_sets, [(8,), (6,)], {"x": "items", "y": "labels"}),
     (any_axis, [(2, 4, 4, 6), (2, 4)], None),
