@@ -26,7 +26,7 @@ UNCHECKED = {
     "outside encoder_decoder": "meta",
     "blind online_softmax_chunks": "operations became",
     "unseen online_softmax_blocks": "operations became",
-    "unseen numpy_loop_over_samples": "operations became",
+    "unseen numpy_loop_over_samples": "item",
     "further keys_in_blocks_with_a_running_maximum": "operations became",
 }
 
