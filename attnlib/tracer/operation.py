@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 from typing import Any
 
 from . import operations
@@ -114,6 +115,16 @@ class Operation:
             if any(isinstance(part, ast.Starred) for part in given)
             else [ast.unparse(part) for part in given]
         )
+
+    def loops(self) -> Iterator[ast.For | ast.comprehension]:
+        """Yield the loops around the operation, the innermost first."""
+        node = self._site.node
+        while node is not None:
+            if isinstance(node, ast.For):
+                yield node
+            elif isinstance(node, ast.ListComp | ast.GeneratorExp | ast.SetComp | ast.DictComp):
+                yield from reversed(node.generators)
+            node = self._site.parents.get(node)
 
     def arguments(self, tensors: list) -> tuple[tuple, dict[str, Any]]:
         """Return what the operation was called with, other tensors in place of its own."""

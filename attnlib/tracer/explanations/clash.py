@@ -16,7 +16,7 @@ from torch import Tensor
 from ..labels import Label
 from ..notes import State
 from ..operation import Operation
-from ..rows import TensorInfo
+from ..rows import Step, TensorInfo
 from .scope import Scope
 
 Tensors = list[Tensor]
@@ -45,6 +45,7 @@ class Failed:
     function: Callable  # of torch, that raised
     variables: list[tuple[Label, str]]  # sizes that the failing function keeps in variables
     scope: Scope
+    rows: list[Step]  # what ran before
 
     @property
     def names(self) -> list[str]:

@@ -12,6 +12,7 @@ from ...dims import role
 from ..labels import Label
 from .changes import alike, may_be
 from .clash import Failed, on
+from .steps import shifted
 
 _WIDTHS = {"batch", "n_embd", "H", "heads"}  # never cut
 _WIDE = re.compile("head|dim|embd|hidden|width|feat|vocab|class|chan|expert|group|batch|model")
@@ -56,7 +57,10 @@ def cuts(failed: Failed, which: int, other: int) -> Iterator[Cut]:
         return
     parts, index = [":"] * len(mine), [slice(None)] * len(mine)
     for axis in longer:
-        parts[axis], index[axis] = _part(failed, which, other, axis, axis + offset)
+        part = _part(failed, which, other, axis, axis + offset)
+        if part is None:
+            return
+        parts[axis], index[axis] = part
     rows, keys = len(mine) - 2, len(mine) - 1
     if (
         longer == [rows, keys] and square and under[rows].size < under[keys].size
@@ -105,24 +109,26 @@ def _square(failed: Failed, mine: list[Label]) -> bool:
     return alike(a, b) or (a.size == b.size and not (a.name or b.name))
 
 
-def _part(failed: Failed, which: int, other: int, axis: int, place: int) -> tuple[str, slice]:
+def _part(
+    failed: Failed, which: int, other: int, axis: int, place: int
+) -> tuple[str, slice] | None:
     mine, wanted = failed.infos[which], failed.infos[other]
     size = wanted.shape[place]
     if mine.shape[axis] - size == 1 and len(mine.shape) == len(wanted.shape) and mine.shape[0] != 1:
         if _first(failed, which, axis):
             return "1:", slice(1, None)
-        cut = one_off(failed, other, axis, axis + 1)
-        return cut.parts[axis], cut.index[axis]
+        cut = one_off(failed, which, axis)
+        return None if cut is None else (cut.parts[axis], cut.index[axis])
     return f":{word(failed, other, place)}", slice(size)
 
 
-def one_off(failed: Failed, other: int, axis: int, ndim: int) -> Cut:
-    """Leave off the last, or the first where the other has left off its last: what comes next."""
-    made = failed.op.made(other)
-    parts, index = [":"] * ndim, [slice(None)] * ndim
-    shown = made.params.get("index", []) if made is not None and made.op == "getitem" else []
-    ahead = isinstance(shown, list) and axis < len(shown) and shown[axis] == ":-1"
-    parts[axis], index[axis] = ("1:", slice(1, None)) if ahead else (":-1", slice(None, -1))
+def one_off(failed: Failed, which: int, axis: int) -> Cut | None:
+    """Leave off one step of an operand: the end that the code's own slices speak for."""
+    text = shifted(failed, which, axis)
+    if text is None:
+        return None
+    parts, index = [":"] * (axis + 1), [slice(None)] * (axis + 1)
+    parts[axis], index[axis] = text, slice(1, None) if text == "1:" else slice(None, -1)
     return Cut(tuple(parts), tuple(index))
 
 

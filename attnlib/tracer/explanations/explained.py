@@ -80,7 +80,9 @@ def _operation(builder: Builder) -> Failure:
     )
     known = builder.variables.get(call.chain[0][0], []) if call.chain else []
     scope = Scope(_frame(error, call))
-    failed = Failed(op, infos, error, step.expression or step.code, function, known, scope)
+    failed = Failed(
+        op, infos, error, step.expression or step.code, function, known, scope, builder.steps
+    )
     called = None if call.direct else sequences(site.node, scope, describing(builder))
     if called is not None:  # inside, the layer has laid its arguments out anew
         infos, said, codes = tuple(called[0]), called[1], called[2]

@@ -12,6 +12,7 @@ from .broadcasting import changed, in_place
 from .calls import inside
 from .clash import Candidate, Failed, clash, on
 from .cuts import one_off
+from .loops import looped, written_index
 from .picking import bounds, less_one, numbers
 
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "bool")
@@ -60,12 +61,6 @@ def _parts(failed: Failed) -> tuple[ast.Subscript, list[ast.expr]] | None:
     return (node, parts) if len(parts) == len(_index(failed)) else None
 
 
-def _written(node: ast.Subscript, parts: list[ast.expr]) -> Candidate:
-    node.slice = ast.Tuple(parts, ast.Load()) if len(parts) != 1 else parts[0]
-    text = ast.unparse(ast.fix_missing_locations(node))
-    return Candidate(text.replace("[(", "[").replace(")]", "]") if len(parts) > 1 else text)
-
-
 def _axes(failed: Failed) -> list[int | None]:
     """Say on which axis of x each index works; a mask takes as many as it has."""
     index, ndim = _index(failed), len(failed.infos[0].shape)
@@ -95,7 +90,13 @@ def _outside(failed: Failed) -> tuple[str, list[Candidate]]:
         held = bounds(part.values) if isinstance(part, State) else None
         if isinstance(part, int) and not isinstance(part, bool) and not -size <= part < size:
             said = f"{failed.size(0, axis)} has the indices 0 … {size - 1}, but not {int(part)}"
-            return said, list(_last(failed, place, int(part) == size))
+            found = _parts(failed)
+            if found is None:
+                return said, []
+            inner = looped(failed, *found, place)
+            if inner is not None:
+                return said, inner
+            return said, list(_last(*found, place)) if int(part) == size else []
         if held is not None and not (held[0] >= -size and held[1] < size):
             which = next(i for i, state in enumerate(failed.states) if state is part)
             name = failed.names[which]
@@ -107,12 +108,10 @@ def _outside(failed: Failed) -> tuple[str, list[Candidate]]:
     return f"the index must lie inside {x.described()}", []
 
 
-def _last(failed: Failed, place: int, by_size: bool) -> Iterator[Candidate]:
-    found = _parts(failed)
-    if found is not None and by_size and not isinstance(found[1][place], ast.BinOp):
-        node, parts = found
+def _last(node: ast.Subscript, parts: list[ast.expr], place: int) -> Iterator[Candidate]:
+    if not isinstance(parts[place], ast.BinOp):
         parts[place] = ast.parse("-1", mode="eval").body
-        yield _written(node, parts)
+        yield written_index(node, parts)
 
 
 def _fewer(failed: Failed) -> list[Candidate]:
@@ -125,7 +124,7 @@ def _fewer(failed: Failed) -> list[Candidate]:
     many -= len(failed.infos[0].shape)
     for rest, left_out in ((parts[many:], parts[:many]), (parts[:-many], parts[-many:])):
         if rest and all(ast.unparse(part) == ":" for part in left_out):
-            return [_written(node, rest)]
+            return [written_index(node, rest)]
     return []
 
 
@@ -168,8 +167,13 @@ def _mask(failed: Failed) -> tuple[str, list[Candidate]]:
         ]
         longer = [p for p, label in enumerate(mine) if label.size != labels[at + p].size]
         if len(longer) == 1 and mine[longer[0]].size == labels[at + longer[0]].size + 1:
-            cut = one_off(failed, 0, longer[0], n)
-            found.append(changed(failed, which, inside(info.name, cut.code), cut.run))
+            cut = one_off(failed, which, longer[0])
+            if cut is not None:
+                found.append(changed(failed, which, inside(info.name, cut.code), cut.run))
+        if len(longer) == 1 and mine[longer[0]].size == labels[at + longer[0]].size - 1:
+            cut = one_off(failed, 0, at + longer[0])
+            if cut is not None:
+                found.append(changed(failed, 0, cut.code(x.name), cut.run))
         return said, found
     return "", []
 

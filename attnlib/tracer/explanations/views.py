@@ -139,6 +139,9 @@ def _left_out(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> It
         return
     for axis in range(len(x.shape) - 1):
         new = [*shape[:axis], x.shape[axis], *shape[axis:]]
+        if _same(new, x.shape):
+            yield from _merged(failed, x, shape, axis)
+            return
         if math.prod(new) == count and _same(new[: axis + 2], x.shape[: axis + 2]):
             yield _inserted(failed, x, shape, axis, x.shape[axis], word(failed, 0, axis))
     last = len(x.shape) - 1
@@ -153,6 +156,20 @@ def _left_out(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> It
         ):
             if name is not None:
                 yield _inserted(failed, x, shape, last, times, name)
+
+
+def _merged(failed: Failed, x: TensorInfo, shape: list[int], axis: int) -> Iterator[Candidate]:
+    """Keep as many axes as are asked for: the one that lacks is merged with its neighbour.
+
+    Tokens may lie beside the samples or beside the features, so of them nothing is said.
+    """
+    if part_of(failed.op.labels(failed.states[0]), axis) == "S":
+        return
+    words = failed.op.written_sizes() or list(map(str, shape))
+    words[axis] = f"{word(failed, 0, axis)} * {words[axis]}"
+    new = [*shape[:axis], x.shape[axis] * shape[axis], *shape[axis + 1 :]]
+    code = f"{on(x.name)}.{failed.op.name}({', '.join(words)})"
+    yield Candidate(code, functools.partial(_reshaped, new))
 
 
 def _heads(failed: Failed, count: int) -> Iterator[str]:
