@@ -63,7 +63,7 @@ def elsewhere(builder: Builder, failure: BaseException) -> Failure:
     def labels_of(tensor: Tensor) -> list[Label]:
         return recorder.labels(recorder.state(tensor))
 
-    layer = sequences(site.node, scope, describing(builder))
+    layer = sequences(site.node, scope, describing(builder), failure)
     if layer is not None:
         _, said, corrections = layer
     else:
@@ -74,6 +74,21 @@ def elsewhere(builder: Builder, failure: BaseException) -> Failure:
     told += [f"  {type(failure).__name__}: {words[0] if words else ''}".rstrip(": ")]
     message = "\n".join([*told, *(f"    {w}" for w in words[1:])])
     return Failure(line, site.expression or code, message, tried)
+
+
+def bare(failure: BaseException) -> Failure:
+    """Say where code failed, and in which words: all there is where an explanation fails itself."""
+    try:
+        place, words = _place(failure), first_line(failure)
+    except Exception:  # the words are the reader's own, if the exception is
+        return Failure(None, "", type(failure).__name__)
+    if place is None:
+        return Failure(None, "", f"{type(failure).__name__}: {words}")
+    site, line = place.site, place.line
+    code = site.code or linecache.getline(site.path, line).strip()
+    head = f"{type(failure).__name__}{at(shown_file(site.path), line)}"
+    told = [head, *carets(site), f"  torch: {words}" if place.called else f"  {words}"]
+    return Failure(line, site.expression or code, "\n".join(told), None)
 
 
 def _refused(builder: Builder, failure: BaseException, place: Place, code: str) -> Failure:

@@ -36,7 +36,7 @@ from .arguments import given
 from .axes import numbered
 from .broadcasting import broadcast
 from .clash import CLASHES, Candidate, Failed
-from .elsewhere import describing, elsewhere
+from .elsewhere import bare, describing, elsewhere
 from .kinds import kinds
 from .places import at, carets, first_line
 from .plain import plain
@@ -48,11 +48,16 @@ _SMALL = 1_000_000  # numbers that are really made, where the meta device cannot
 
 def explained(builder: Builder, failure: BaseException) -> Failure:
     """Explain why a run ended; the note is added to the exception once."""
-    failed = builder.recorder.failed
-    if failed is not None and _caused(failure, failed[0]):
-        found = _operation(builder)
-    else:
-        found = elsewhere(builder, failure)
+    try:
+        failed = builder.recorder.failed
+        if failed is not None and _caused(failure, failed[0]):
+            found = _operation(builder)
+        else:
+            found = elsewhere(builder, failure)
+    except Exception:  # the reader's error is never replaced by one of ours
+        if builder.recorder.strict:
+            raise
+        found = bare(failure)
     if not hasattr(failure, "attnlib_trace"):
         failure.add_note(found.message)
     return found
@@ -83,7 +88,7 @@ def _operation(builder: Builder) -> Failure:
     failed = Failed(
         op, infos, error, step.expression or step.code, function, known, scope, builder.steps
     )
-    called = None if call.direct else sequences(site.node, scope, describing(builder))
+    called = None if call.direct else sequences(site.node, scope, describing(builder), failed.error)
     if called is not None:  # inside, the layer has laid its arguments out anew
         infos, said, codes = tuple(called[0]), called[1], called[2]
         candidates = [Candidate(code) for code in codes]

@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import ast
 import re
+import traceback
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from torch import Tensor, nn
 
 from ...dims import role
+from ..frames import LIBRARY, kind_of
 from ..rows import TensorInfo
 from .clash import on
 from .layer_calls import Changes, LayerCall
-from .scope import Scope, Unreadable
+from .scope import Scope
 
 Describe = Callable[[Tensor, str], TensorInfo]
 Told = tuple[list[TensorInfo], str, list[str]]
@@ -37,14 +40,15 @@ _SEQUENCES = ("query", "key", "value", "src", "tgt", "memory")
 _ALL_TRUE = re.compile(r"attention|keep|valid|attend", re.IGNORECASE)  # masks of what may be read
 
 
-def sequences(node: ast.AST | None, scope: Scope, describe: Describe) -> Told | None:
+def sequences(
+    node: ast.AST | None, scope: Scope, describe: Describe, error: BaseException
+) -> Told | None:
     """Explain a call of one of these layers; None if the expression is none."""
     if not isinstance(node, ast.Call):
         return None
-    try:
-        module = scope.look(node.func)
-    except Unreadable:
-        return None
+    module: Any = scope.value(node.func)
+    if isinstance(node.func, ast.Call | ast.Subscript):  # made, or picked, where it is called
+        module = _called(error)
     kind = next((kind for kind in (*_READS, nn.RNNBase) if isinstance(module, kind)), None)
     if kind is None:
         return None
@@ -52,6 +56,18 @@ def sequences(node: ast.AST | None, scope: Scope, describe: Describe) -> Told | 
     said, found = (_recurrence if kind is nn.RNNBase else _attention)(call)
     infos = list({info.name: info for info in call.given.values()}.values())
     return infos, said, [code for code in map(call.written, found) if code is not None]
+
+
+def _called(error: BaseException) -> object:
+    """Return the layer of torch's own that the innermost line of the reader's called."""
+    found: object = None
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        held = frame.f_locals.get("self")
+        if kind_of(frame.f_code.co_filename) is not LIBRARY:
+            found = None
+        elif found is None and isinstance(held, (*_READS, nn.RNNBase)):
+            found = held
+    return found
 
 
 def _attention(call: LayerCall) -> tuple[str, list[Changes]]:
@@ -80,8 +96,8 @@ def _attention(call: LayerCall) -> tuple[str, list[Changes]]:
         if sizes[n] != sizes[asked]:
             q = sequences[asked]
             said += (
-                f"; so read, the batch of {q.name} is {_axis(q, batch)}, of {info.name} "
-                f"{_axis(info, batch)}"
+                f"; so axis {batch} is the batch: the batch of {q.name} is {_axis(q, batch)}, of "
+                f"{info.name} {_axis(info, batch)}"
             )
             return said, list(_laid_out(sequences, batch))
     for query, key, mask, padding in reads:
