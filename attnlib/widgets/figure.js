@@ -6,6 +6,7 @@ import { rowOf, sceneOf } from './phases.js';
 
 const ALL = 80; // in a trace of up to so many phases the figure is as high as the highest of them,
 const TALL = 560; // but for one that is higher than this the others do not wait
+const AIR = 40; // a low scene stands so near to its sentence; what room is left, is below
 
 export class Figure {
   constructor(part, trace) {
@@ -29,7 +30,7 @@ export class Figure {
   }
 
   /** The stage is as high as its highest scene, so that the controls under it stay where they are, and the scenes of a
-   * step stand in its middle. A phone's controls stick to the edge: there it is as high as the step at hand needs. */
+   * step stand together near its top. A phone's controls stick to the edge: there it is as high as its step needs. */
   settle(plan, state) {
     const { width, part } = this;
     const [right, height] = this.room(plan, state, state.step);
@@ -40,7 +41,7 @@ export class Figure {
     part.stage.style.minHeight = `${tall}px`;
     part.drawing.root.style.translate = narrow
       ? ''
-      : `${Math.max(0, (width - right - 20) >> 1)}px ${(tall - height) >> 1}px`;
+      : `${Math.max(0, (width - right - 20) >> 1)}px ${Math.min(AIR, (tall - height) >> 1)}px`;
   }
 
   /** How far right and how deep the scenes of a step reach, at this width. */
