@@ -225,7 +225,11 @@ def operands(site: Site) -> dict[str, ast.expr]:
     if isinstance(node, ast.Attribute):
         return {"0": node.value}
     if isinstance(node, ast.Subscript):
-        return {"0": node.value, "1": node.slice}
+        written = {"0": node.value, "1": node.slice}
+        around = site.parents.get(node)
+        if isinstance(around, ast.Assign) and node in around.targets:
+            written["2"] = around.value
+        return written
     if isinstance(node, ast.Call):
         given = list(node.args)
         found = {word.arg: word.value for word in node.keywords if word.arg}

@@ -11,6 +11,8 @@ from .alignment import fits
 from .calls import inside
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
 from .cuts import cuts
+from .halves import doubled
+from .inline import joined_otherwise, last_rows, resized
 from .kinds import kinds
 from .outer import outer
 from .plain import plain
@@ -40,10 +42,16 @@ def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
         pairs = [pair for pair in pairs if pair[0] != 0]
     labels = [failed.op.labels(state) for state in failed.states]
     for which, other in pairs:
+        yield from joined_otherwise(failed, which, other)
+        yield from doubled(failed, which, other)
+    for which, other in pairs:
         for fit in fits(failed, labels[which], labels[other]):
             yield changed(failed, which, inside(failed.names[which], fit.code), fit.run)
     if len(pairs) == 2:
         yield from outer(failed, first, second)
+    for which, other in pairs:
+        yield from resized(failed, which, other)
+        yield from last_rows(failed, which, other)
     for which, other in pairs:
         for cut in cuts(failed, which, other):
             yield changed(failed, which, inside(failed.names[which], cut.code), cut.run)

@@ -11,6 +11,7 @@ from typing import Any
 from torch import Tensor, nn
 
 from ..labels import Label
+from .clash import on
 from .patterns import Correction, Group, Pattern, groups_of, means
 from .scope import Scope
 
@@ -38,28 +39,68 @@ def patterns(
     ):
         return "", []
     given = dict(held.get("axes_lengths") or {})
-    said, found = _clash(function, text, given, labels_of(tensor), scope)
-    written = (_call(expression, text, *one) for one in found)
+    said, found, extra = _clash(function, text, given, labels_of(tensor), scope)
+    if function == "repeat":
+        found = [_measured(one, given, tensor, scope, labels_of) for one in found]
+    written = [_call(expression, text, *one) for one in found]
+    if extra is not None:
+        written.append(_without_first(expression, extra))
     return said, [code for code in written if code is not None]
+
+
+def _without_first(written: str, axis: int) -> str | None:
+    """Leave off the class token, which no place of a grid is kept for."""
+    try:
+        node = ast.parse(written, mode="eval").body
+    except SyntaxError:
+        return None
+    if not isinstance(node, ast.Call) or not node.args:
+        return None
+    operand = ast.unparse(node.args[0])
+    cut = f"{on(operand)}[{':, ' * axis}1:]"
+    return written.replace(operand, cut, 1) if written.count(f"({operand}") == 1 else None
+
+
+def _measured(
+    one: Correction, given: dict, operand: Tensor, scope: Scope, labels_of: Labels
+) -> Correction:
+    """Take the sizes of new axes from tensors that have an axis of this name."""
+    pattern, sizes, function = one
+    left, right = (re.findall(r"[a-z_]\w*", side) for side in pattern.split("->"))
+    for word in right:
+        if word in left or word in given or word in sizes:
+            continue
+        for name, tensor in scope.tensors():
+            rows = [] if tensor is operand else labels_of(tensor)
+            axes = [
+                axis for axis, label in enumerate(rows) if label.name and means(word, label.name)
+            ]
+            if axes:
+                sizes = {**sizes, word: f"{name}.shape[{axes[0]}]"}
+                break
+    return pattern, sizes, function
 
 
 def _clash(
     function: str, text: str, given: dict, labels: list[Label], scope: Scope
-) -> tuple[str, list[Correction]]:
+) -> tuple[str, list[Correction], int | None]:
     """Compare a pattern with a tensor; of ``...`` each axis is a word of its own for the while."""
     before, after = (groups_of(side) for side in text.replace("…", "...").split("->"))
     count = len(labels) - len(before) + 1
     if ("...",) not in before or count < 0:
-        said, found = Pattern(before, after, given, labels, scope).clash(function)
-        return (said, []) if ("...",) in before else (said, found)
+        plain = Pattern(before, after, given, labels, scope)
+        said, found = plain.clash(function)
+        return (said, [], None) if ("...",) in before else (said, found, plain.extra)
     dots = tuple((f"dots{place}",) for place in range(count))
     left, right = (
         [group for old in side for group in _undotted(old, dots)] for side in (before, after)
     )
-    said, found = Pattern(left, right, given, labels, scope).clash(function)
+    dotted = Pattern(left, right, given, labels, scope)
+    said, found = dotted.clash(function)
     run = " ".join(word for (word,) in dots)
     written = [(_dotted(pattern, run), sizes, other) for pattern, sizes, other in found]
-    return _dotted(said, run), [one for one in written if "dots" not in one[0]]
+    kept = [one for one in written if "dots" not in one[0]]
+    return _dotted(said, run), kept, dotted.extra
 
 
 def _undotted(group: Group, dots: Sequence[Group]) -> Sequence[Group]:
@@ -81,11 +122,14 @@ def _layer(
     tensor = args[0] if args else None
     if not isinstance(text, str) or function not in _PATTERNED or not isinstance(tensor, Tensor):
         return "", []
-    said, found = _clash(function, text, dict(given), labels_of(tensor), scope)
+    said, found, extra = _clash(function, text, dict(given), labels_of(tensor), scope)
     head, bracket, argument = expression.partition("(")
     if not bracket or scope.value(ast.parse(head, mode="eval").body) is not layer:
         return said, []  # it lies in a Sequential
     codes = []
+    cut = _without_first(expression, extra) if extra is not None else None
+    if cut is not None:
+        codes.append(cut)
     for pattern, sizes, other in found:
         if other is None:
             words = re.findall(r"\w+", pattern)

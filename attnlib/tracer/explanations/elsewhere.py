@@ -46,7 +46,7 @@ def elsewhere(builder: Builder, failure: BaseException) -> Failure:
         return Failure(None, "", f"{type(failure).__name__}: {failure}")
     site, line = place.site, place.line
     code = site.code or linecache.getline(site.path, line).strip()
-    given = _given(builder, place.called) if place.called is not None else ()
+    given = _given(builder, place) if place.called is not None else ()
     if place.called is None or not given:
         return _refused(builder, failure, place, code)
     name = _function(place.called)
@@ -144,16 +144,20 @@ def _function(frame: types.FrameType) -> str:
     return frame.f_code.co_name
 
 
-def _given(builder: Builder, frame: types.FrameType) -> tuple[TensorInfo, ...]:
+def _given(builder: Builder, place: Place) -> tuple[TensorInfo, ...]:
     """Describe the tensors that a library's function was given, each once."""
-    code = frame.f_code
+    frame, node = place.called, place.site.node
+    assert frame is not None
+    code, scope = frame.f_code, Scope(place.frame)
+    mentioned = scope.mentioned(node).items() if node is not None else ()
+    written = {id(tensor): name for name, tensor in mentioned}
     count = code.co_argcount + code.co_kwonlyargcount
     count += bool(code.co_flags & 0x04) + bool(code.co_flags & 0x08)  # *args, **kwargs
     found: dict[int, TensorInfo] = {}
     for word in code.co_varnames[:count]:
         for tensor in _tensors(frame.f_locals.get(word)):
             state = builder.recorder.state(tensor)
-            info = builder.tensors.info(state, state.identity.name or word)
+            info = builder.tensors.info(state, state.identity.name or written.get(id(tensor), word))
             found.setdefault(id(tensor), info)
     builder.tensors.write_dims()
     return tuple(found.values())

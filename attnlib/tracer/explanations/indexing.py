@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
+
+from torch import Tensor
 
 from ..labels import Label
 from ..notes import State, is_state
@@ -13,7 +16,7 @@ from .calls import inside
 from .clash import Candidate, Failed, clash, on
 from .cuts import one_off
 from .loops import looped, written_index
-from .picking import bounds, less_one, numbers
+from .picking import along_its_name, bounds, less_one, numbers
 
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "bool")
 
@@ -104,8 +107,26 @@ def _outside(failed: Failed) -> tuple[str, list[Candidate]]:
                 f"{failed.size(0, axis)} has the indices 0 … {size - 1}, but {name} holds "
                 f"{held[0]} … {held[1]}"
             )
-            return said, list(less_one(failed, which, held[0] > 0 and held[1] == size))
+            found = _parts(failed)
+            moved = _moved(failed, *found, place, which, held[1]) if found is not None else []
+            return said, moved or list(less_one(failed, which, held[0] > 0 and held[1] == size))
     return f"the index must lie inside {x.described()}", []
+
+
+def _moved(
+    failed: Failed,
+    node: ast.Subscript,
+    parts: list[ast.expr],
+    place: int,
+    which: int,
+    largest: float,
+) -> list[Candidate]:
+    """Put an index tensor on the axis that it names."""
+    axis = along_its_name(failed, which, place, largest)
+    if axis is None or any(ast.unparse(p) != ":" for at, p in enumerate(parts) if at != place):
+        return []
+    colons: list[ast.expr] = [ast.Slice() for _ in range(axis)]
+    return [written_index(node, [*colons, parts[place]])]
 
 
 def _last(node: ast.Subscript, parts: list[ast.expr], place: int) -> Iterator[Candidate]:
@@ -204,10 +225,29 @@ def _value(failed: Failed) -> tuple[str, list[Candidate]]:
     names = ", ".join(label.name or str(label.size) for label in place)
     said = f"the place has the axes ({names}) = ({', '.join(str(p.size) for p in place)}), but "
     said += value.described()
-    return said, [
-        changed(failed, len(failed.infos) - 1, fit.code(value.name), fit.run)
-        for fit in fits(failed, mine, place)
-    ]
+    last = len(failed.infos) - 1
+    found = []
+    for fit in fits(failed, mine, place):
+        run = changed(failed, last, value.name, fit.run).run
+        found.append(Candidate(fit.code(value.name), run))
+    return said, [*found, *_odd(failed, place)]
+
+
+def _odd(failed: Failed, place: list[Label]) -> Iterator[Candidate]:
+    """Leave off the last of what is written into every second place of an odd width."""
+    index, shape = _index(failed), failed.infos[-1].shape
+    if len(shape) != len(place) or len(index) > len(shape) or Ellipsis in index:
+        return
+    for axis, part in enumerate(index):
+        stepped = isinstance(part, slice) and part.step not in (None, 1)
+        if stepped and shape[axis] == place[axis].size + 1:
+            cut = (*[slice(None)] * axis, slice(None, -1))
+            run = changed(failed, len(failed.infos) - 1, "", functools.partial(_cut, cut)).run
+            yield Candidate(f"{on(failed.names[-1])}[{':, ' * axis}:-1]", run)
+
+
+def _cut(index: tuple[slice, ...], x: Tensor) -> Tensor:
+    return x[index]
 
 
 def _place(failed: Failed) -> list[Label] | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 from collections.abc import Callable, Iterator
 from itertools import combinations
@@ -11,6 +12,7 @@ from torch import Tensor
 
 from ..labels import Label
 from ..rows import TensorInfo
+from .calls import call_of
 from .changes import alike, may_be
 from .clash import Candidate, Failed, Tensors, clash, on
 from .cuts import word
@@ -22,6 +24,9 @@ def joined(failed: Failed) -> tuple[str, list[Candidate]]:
     axis = failed.op.bound.params.get("dim", 0)
     most = max((len(info.shape) for info in failed.infos), default=0)
     axis = axis % (most + (failed.op.name == "stack")) if isinstance(axis, int) and most else 0
+    if not most and failed.op.name == "cat":
+        said = "cat joins along an axis, and numbers have none; stack gives them one"
+        return said, [Candidate(code) for code in _stacked(failed)]
     first = failed.infos[0]
     for which, info in enumerate(failed.infos[1:], 1):
         if len(info.shape) != len(first.shape):
@@ -38,6 +43,12 @@ def joined(failed: Failed) -> tuple[str, list[Candidate]]:
                     return said, list(_one_after_the_other(failed, place, axis))
                 return said, [*_moved(failed, axis), *_along(failed, first, info)]
     return kinds(failed)
+
+
+def _stacked(failed: Failed) -> Iterator[str]:
+    node = call_of(failed)
+    if node is not None and node.args:
+        yield f"torch.stack({ast.unparse(node.args[0])})"
 
 
 def _missing(failed: Failed, axis: int) -> Iterator[Candidate]:

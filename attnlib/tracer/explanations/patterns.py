@@ -14,6 +14,7 @@ from ...dims import role
 from ..labels import Dim, Label, pieces
 from .scope import Scope
 
+_WIDTHS = {"batch", "heads", "n_embd", "H"}
 Group = tuple[str, ...]  # the words of one axis
 Correction = tuple[str, dict[str, str], str | None]  # pattern, sizes to give, other function
 
@@ -37,6 +38,7 @@ class Pattern:
     ) -> None:
         self.left, self.right, self.given = left, right, given
         self.labels, self.scope = labels, scope
+        self.extra: int | None = None  # the axis that holds a class token beside its grid
 
     def clash(self, function: str) -> tuple[str, list[Correction]]:
         left = [word for group in self.left for word in group]
@@ -85,6 +87,9 @@ class Pattern:
                 for word in list(told)[: len(unknown) - 1]:
                     sizes[word] = told[word]
             elif known and label.size % known:
+                token = (label.size - 1) % known == 0 and label.size > known
+                if token and len(group) > 1 and role(label.name or "") not in _WIDTHS:
+                    self.extra = self.labels.index(label)
                 return f"({' '.join(group)}): {name} does not divide by {known}", []
         return said, [(pattern, sizes, None)] if sizes else []
 

@@ -10,6 +10,7 @@ from .calls import with_argument, with_operand
 from .changes import alike, may_be
 from .clash import Candidate, Failed, clash, on
 from .cuts import word
+from .kinds import kinds
 from .plain import plain
 
 
@@ -23,6 +24,8 @@ def along(failed: Failed) -> tuple[str, list[Candidate]]:
     if index.dtype not in ("int64", "int32"):
         said = f"{index.name} is {index.dtype}, but an index is made of whole numbers, int64"
         return said, [Candidate(with_operand(failed, 1, f"{on(index.name)}.long()"))]
+    if "dtype" in error:
+        return added(failed)
     if not isinstance(axis, int) or axis >= len(x.shape):
         return plain(failed) or ("", [])
     if failed.op.name == "index_select":
@@ -38,7 +41,10 @@ def along(failed: Failed) -> tuple[str, list[Candidate]]:
             f"{failed.size(0, axis)} has the indices 0 … {x.shape[axis] - 1}, but {index.name} "
             f"holds {held[0]} … {held[1]}"
         )
-        return said, list(less_one(failed, 1, held[0] > 0 and held[1] == x.shape[axis]))
+        other = along_its_name(failed, 1, axis, held[1])
+        code = with_argument(failed, "dim", str(other)) if other is not None else None
+        less = less_one(failed, 1, held[0] > 0 and held[1] == x.shape[axis])
+        return said, [Candidate(code)] if code is not None else list(less)
     large = [p for p, (i, n) in enumerate(zip(index.shape, x.shape, strict=False)) if i > n]
     if large and "Size does not match" in error:
         said = (
@@ -49,6 +55,38 @@ def along(failed: Failed) -> tuple[str, list[Candidate]]:
         code = with_argument(failed, "dim", str(large[0]))
         return said, [Candidate(code)] if code is not None and len(large) == 1 else []
     return plain(failed) or ("", [])
+
+
+@clash("index_add", "index_copy")
+def added(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Explain what is put into a tensor of another dtype; the index has one of its own."""
+    x, error = failed.infos[0], str(failed.error)
+    for which, (argument, _) in enumerate(failed.op.bound.places):
+        value = failed.infos[which]
+        if argument in ("src", "source", "value") and value.dtype != x.dtype and "dtype" in error:
+            said = f"{x.name} is {x.dtype}, {value.name} {value.dtype}: both must be the same"
+            return said, [cast(failed, which)]
+    return plain(failed) or kinds(failed)
+
+
+def cast(failed: Failed, which: int) -> Candidate:
+    """Give what is put in the dtype of the tensor; a tensor of whole numbers that of the floats."""
+    x, value = failed.infos[0], failed.infos[which]
+    whole = x.dtype.startswith(("int", "uint", "bool"))
+    where, like = (0, value) if whole and not value.dtype.startswith("int") else (which, x)
+    dtype = f"{like.name}.dtype" if like.name.isidentifier() else f"torch.{like.dtype}"
+    return Candidate(with_operand(failed, where, f"{on(failed.names[where])}.to({dtype})"))
+
+
+def along_its_name(failed: Failed, which: int, axis: int, largest: float) -> int | None:
+    """Find the axis that an index counts: by the name of its own, else by how many it has."""
+    labels, mine = failed.op.labels(failed.states[0]), failed.op.labels(failed.states[which])
+    roomy = [p for p, label in enumerate(labels) if p != axis and largest < label.size]
+    named = [p for p in roomy if any(alike(label, labels[p]) for label in mine)]
+    if len(mine) == 1 and len(named) == 1:
+        return named[0]
+    counted = [p for p in roomy if largest == labels[p].size - 1]
+    return counted[0] if len(counted) == len(roomy) == 1 else None
 
 
 def _completed(failed: Failed, axis: int) -> Iterator[Candidate]:

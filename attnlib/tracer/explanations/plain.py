@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Callable
 
+from ...dims import role
 from .calls import call_of, with_argument, with_operand
 from .clash import Candidate, Failed, on
 
@@ -170,6 +171,19 @@ def _triangle(failed: Failed) -> Told | None:
     return said, []
 
 
+def _drawn(failed: Failed) -> Told | None:
+    """Rows are drawn from one by one: the last token's, or those of all tokens in one list."""
+    x = failed.infos[0]
+    if len(x.shape) < 3:
+        return None
+    said = f"multinomial draws from one row, or from a list of rows, but {x.described()} has "
+    said += f"{len(x.shape)} axes"
+    tokens = len(x.shape) == 3 and role(x.dims[1]) != "heads"
+    rows = f"{on(x.name)}.flatten(0, {len(x.shape) - 2})"
+    cut = f"{on(x.name)}[:, -1]" if tokens else rows
+    return said, [Candidate(with_operand(failed, 0, cut))]
+
+
 _SIGNS: dict[str, Callable[[Failed], Told | None]] = {
     "Subtraction, the `-` operator": _inverted,
     "Negation, the `-` operator": _inverted,
@@ -186,4 +200,5 @@ _SIGNS: dict[str, Callable[[Failed], Told | None]] = {
     "expected BoolTensor": _selected,
     "expects Bool": _selected,
     "at least 2 dimensions": _triangle,
+    "prob_dist must be 1 or 2 dim": _drawn,
 }

@@ -180,6 +180,8 @@ def _folded(failed: Failed) -> Iterator[Candidate]:
     rows = labels_of(failed)
     for which in (1, 0):
         own, other = rows[which], rows[1 - which]
+        if len(own) == 4 and len(other) == 3:
+            yield from _folded_too(failed, which, own, other[0])
         if not len(own) == len(other) == 3 or own[0].size == other[0].size:
             continue
         held = pieces(other[0])
@@ -199,6 +201,22 @@ def _folded(failed: Failed) -> Iterator[Candidate]:
             return failed.run([run(x) if i == which else x for i, x in enumerate(t)])
 
         yield Candidate(failed.instead(failed.names[which], code), again)
+
+
+def _folded_too(
+    failed: Failed, which: int, own: Sequence[Label], front: Label
+) -> Iterator[Candidate]:
+    """Fold heads into the batch where the other operand has them folded."""
+    held = pieces(front)
+    named = len(held) == 2 and all(map(alike, held, own[:2]))
+    unnamed = len(held) == 1 and front.name is None
+    if front.size == own[0].size * own[1].size and (named or unnamed):
+        code = failed.instead(failed.names[which], f"{on(failed.names[which])}.flatten(0, 1)")
+
+        def run(t: Tensors) -> Tensor:
+            return failed.run([x.flatten(0, 1) if i == which else x for i, x in enumerate(t)])
+
+        yield Candidate(code, run)
 
 
 def _tiled(n: int, x: Tensor) -> Tensor:

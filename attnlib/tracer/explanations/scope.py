@@ -83,6 +83,10 @@ class Scope:
         named = {**self._local, **{f"self.{name}": value for name, value in held.items()}}
         return [(n, v) for n, v in named.items() if isinstance(v, int) and not isinstance(v, bool)]
 
+    def tensors(self) -> list[tuple[str, Tensor]]:
+        """Name the tensors that variables hold."""
+        return [(n, held) for n, held in self._local.items() if isinstance(held, Tensor)]
+
     def numbers(self, size: int) -> list[str]:
         """Name the variables, and the attributes of the reader's module, that hold a number."""
         return [name for name, value in self.integers() if value == size]
@@ -95,8 +99,11 @@ class Scope:
         tree = ast.fix_missing_locations(emptied.visit(tree))
         held = {"__builtins__": {}, **emptied.held}
         if isinstance(statement, ast.Expr):
-            body = ast.Expression(tree.body[0].value)
-            return eval(compile(body, "<correction>", "eval"), held)
+            body = compile(ast.Expression(tree.body[0].value), "<correction>", "eval")
+            if device == "cpu":
+                return eval(body, held)
+            with torch.device(device):  # what a correction makes stands beside the empty tensors
+                return eval(body, held)
         if not isinstance(statement, ast.AugAssign | ast.Assign):
             raise Unreadable(code)
         exec(compile(tree, "<correction>", "exec"), held)

@@ -1,0 +1,26 @@
+"""Angles of a rotary embedding: one for each pair of features, but needed for each feature."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .clash import Candidate, Failed, on
+
+_ANGLES = re.compile(r"cos|sin|freq|rot|angle|half|theta", re.IGNORECASE)
+
+
+def doubled(failed: Failed, which: int, other: int) -> Iterator[Candidate]:
+    """Give both features of a pair the same angle, as the code has paired them."""
+    x, wide = failed.infos[which], failed.infos[other]
+    if failed.op.name != "mul" or not x.shape or not wide.shape:
+        return
+    if 2 * x.shape[-1] != wide.shape[-1] or x.shape[-1] < 2:
+        return
+    if not _ANGLES.search(f"{x.name} {x.dims[-1]}"):
+        return
+    neighbours = any("::2" in str(row.params.get("index")) for row in failed.rows)
+    code = f"torch.cat([{x.name}, {x.name}], dim=-1)"
+    if neighbours:
+        code = f"{on(x.name)}.repeat_interleave(2, dim=-1)"
+    yield Candidate(failed.instead(x.name, code))
