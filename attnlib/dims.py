@@ -184,7 +184,8 @@ def check_mask(
 ) -> None:
     """Refuse a mask that is not boolean, lives elsewhere, or does not broadcast to `sizes`.
 
-    `axes` are the numbers of axes that it may have, where not every one means what it seems to.
+    `axes` are the numbers of axes that it may have, where not every one means what it seems to;
+    where they are fewer than the scores have, it is one mask for all heads.
 
     Example:
         >>> check_mask("mask_scores", torch.zeros(3), "Sq Sk", (2, 3), torch.device("cpu"))
@@ -210,10 +211,15 @@ one of zeros and ones with may_attend.bool()
     ends = zip(reversed(mask.shape), reversed(sizes), strict=False)
     fits = mask.ndim in (axes or range(len(sizes) + 1))
     if not fits or any(have not in (1, want) for have, want in ends):
-        only = f" with {' or '.join(map(str, sorted(axes)))} axes" if axes else ""
+        most = max(axes, default=len(sizes))
+        wanted = shape_text(names[-most:], sizes[-most:])
+        wanted += f" with {' or '.join(map(str, sorted(axes)))} axes" if axes else ""
+        cure = ", as may_attend.unsqueeze(-3) does for heads"
+        if most < len(sizes):
+            cure = "; for a mask per head give the inputs a batch axis, as x.unsqueeze(0) does"
         raise MaskError(
-            f"{owner}: may_attend is {came} but must broadcast to {shape_text(names, sizes)}"
-            f"{only}; give every axis that size or 1, as may_attend.unsqueeze(-3) does for heads"
+            f"{owner}: may_attend is {came} but must broadcast to {wanted}; "
+            f"give every axis that size or 1{cure}"
         )
 
 

@@ -150,8 +150,8 @@ class MultiHeadAttention(nn.Module):
     """Let several heads attend side by side, each in its own features, and mix what they found.
 
     Shapes: x (*batch, S, n_embd) -> the same; with a context (*batch, Sk, n_embd), keys and values
-        come from there. head_size=None means H = n_embd / n_heads, which must divide. Weights come
-        per head, (*batch, heads, Sq, Sk). may_attend: (Sq, Sk) or that, any of its axes may be 1.
+        come from there. head_size=None: H = n_embd / n_heads. Weights: (*batch, heads, Sq, Sk), and
+        may_attend likewise, with a batch only, or (Sq, Sk); any of its axes may be 1.
     Units: 4 * heads*H * n_embd numbers, and 3 * heads*H + n_embd more with bias.
     Raises: ShapeError, MaskError, DtypeError, DeviceError.
     Example:

@@ -43,10 +43,11 @@ def trace(
     ``dims`` names the axes of the tensors that go in, ``"batch S n_embd"`` for the first or
     ``{"x": "batch S n_embd"}`` by argument. Arguments of ``fn`` that are called like one of
     ``trace``'s own go in ``kwargs``. ``deep=True`` shows what ``nn.MultiheadAttention`` does.
-    The run is an ordinary one: same numbers, same gradients. Only the fast path of
-    ``nn.MultiheadAttention`` and of the encoder layers, in eval mode without gradients, is off
-    while it is watched. It gives the same up to rounding, but not in a row that sees nothing, which
-    may be NaN there and numbers here, nor at padded places of an ``nn.TransformerEncoder``.
+    The run is an ordinary one: same numbers, same gradients. Only compiled code runs as it is
+    written, so what the compiler raises is not seen; and the fast path of ``nn.MultiheadAttention``
+    and of the encoder layers, in eval mode without gradients, is off while it is watched. It gives
+    the same up to rounding, but not in a row that sees nothing, which may be NaN there and numbers
+    here, nor at padded places of an ``nn.TransformerEncoder``.
 
     Raises: what ``fn`` raises, explained in a note and with the trace up to there as
         ``attnlib_trace`` (``on_error="return"`` returns that trace instead); ShapeError when

@@ -535,6 +535,16 @@ assert split(torch.randn(2, 6, 8), 4).shape[1] == 4 and split(torch.randn(2, 4, 
 
 # --- the device, the version, how a call is meant ------------------------------------------------
 
+NARROW_MASK = "refused by older versions, right here but in nn.MultiheadAttention with need_weights"
+REFUSED = """
+assert mha(x, x, x, attn_mask=mask, need_weights=False)[0].dtype == x.dtype
+try:
+    mha(x, x, x, attn_mask=mask)
+except RuntimeError as error:
+    assert "dtypes must be the same" in str(error)
+else:
+    raise AssertionError("with need_weights the mask was taken")"""
+
 CODE |= {
     26: (
         "the memory layout of PyTorch's function, another on other devices",
@@ -547,20 +557,24 @@ assert F.scaled_dot_product_attention(q, k, k).transpose(1, 2).reshape(1, 6, 32)
     82: (
         "a float32 mask beside bfloat16 queries",
         "elsewhere",
-        "refused by older versions, right here",
-        """
+        NARROW_MASK,
+        f"""
 q = torch.randn(1, 2, 4, 8, dtype=torch.bfloat16)
 mask = torch.zeros(4, 4).masked_fill(torch.ones(4, 4).triu(1).bool(), -torch.inf)
-assert F.scaled_dot_product_attention(q, q, q, attn_mask=mask).dtype == torch.bfloat16""",
+assert F.scaled_dot_product_attention(q, q, q, attn_mask=mask).dtype == torch.bfloat16
+mha, x = nn.MultiheadAttention(8, 2, batch_first=True).bfloat16(), q[0]
+{REFUSED}""",
     ),
     83: (
         "a float32 mask beside float64 inputs",
         "elsewhere",
-        "refused by older versions, right here",
-        """
-enc = nn.TransformerEncoderLayer(8, 2, batch_first=True).double()
+        NARROW_MASK,
+        f"""
+enc, x = nn.TransformerEncoderLayer(8, 2, batch_first=True).double(), torch.randn(1, 4, 8).double()
 mask = nn.Transformer.generate_square_subsequent_mask(4)
-assert enc(torch.randn(1, 4, 8).double(), src_mask=mask).dtype == torch.float64""",
+assert enc(x, src_mask=mask).dtype == torch.float64
+mha = enc.self_attn
+{REFUSED}""",
     ),
     95: (
         "a mask (batch, Sq, Sk) for a layer that wants batch times heads",
