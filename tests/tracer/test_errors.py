@@ -20,6 +20,8 @@ from tests.tracer import (
     raising_patterns,
     raising_products,
     raising_sequences,
+    raising_steps,
+    unknown_raising,
     unseen_raising,
 )
 from tests.tracer.raising import RAISING
@@ -83,7 +85,8 @@ LATER = {
     f"{module.__name__.rpartition('.')[2]} {name}": sample
     for module in (
         further_raising, blind_raising, raising_products, raising_losses, raising_sequences,
-        raising_patterns, raising_pairs, unseen_raising,
+        raising_patterns, raising_pairs, unseen_raising, unknown_raising,
+        raising_steps,
     )
     for name, sample in module.RAISING.items()
 }  # fmt: skip
@@ -104,6 +107,12 @@ def test_the_note_explains_what_was_written_later(name):
         assert found.error.suggestion, note
         tight = found.error.suggestion.replace(" ", "")
         assert any(part.replace(" ", "") in tight for part in suggestions), note
+
+
+@pytest.mark.parametrize("name", [name for name, it in raising_steps.RAISING.items() if not it[3]])
+def test_where_nothing_tells_what_was_meant_nothing_is_offered(name):
+    fn, inputs, dims = raising_steps.RAISING[name][0]()
+    assert trace(fn, *inputs, dims=dims, on_error="return").error.suggestion is None
 
 
 def test_a_correction_shows_the_shape_of_each_of_its_results():

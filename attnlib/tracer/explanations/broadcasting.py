@@ -47,11 +47,16 @@ def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
     for which, other in pairs:
         for fit in fits(failed, labels[which], labels[other]):
             yield changed(failed, which, inside(failed.names[which], fit.code), fit.run)
+    remade = [
+        candidate
+        for which, other in pairs
+        for candidate in (*resized(failed, which, other), *last_rows(failed, which, other))
+    ]
+    vectors = {len(failed.infos[which].shape) for which, _ in pairs} == {1}  # steps meet lengths
+    yield from () if vectors else remade
     if len(pairs) == 2:
         yield from outer(failed, first, second)
-    for which, other in pairs:
-        yield from resized(failed, which, other)
-        yield from last_rows(failed, which, other)
+    yield from remade
     for which, other in pairs:
         for cut in cuts(failed, which, other):
             yield changed(failed, which, inside(failed.names[which], cut.code), cut.run)

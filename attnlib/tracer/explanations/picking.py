@@ -63,7 +63,7 @@ def added(failed: Failed) -> tuple[str, list[Candidate]]:
     x, error = failed.infos[0], str(failed.error)
     for which, (argument, _) in enumerate(failed.op.bound.places):
         value = failed.infos[which]
-        if argument in ("src", "source", "value") and value.dtype != x.dtype and "dtype" in error:
+        if argument in ("src", "source", "value") and value.dtype != x.dtype and "type" in error:
             said = f"{x.name} is {x.dtype}, {value.name} {value.dtype}: both must be the same"
             return said, [cast(failed, which)]
     return plain(failed) or kinds(failed)

@@ -172,7 +172,8 @@ def _empty(value: Any, device: str) -> Any:
 
 
 def _of_torch(module: nn.Module) -> bool:
-    return type(module).__module__.startswith("torch.nn")
+    """Is this a layer that no reader wrote: torch's, or einops'?"""
+    return type(module).__module__.startswith(("torch.nn", "einops.layers."))
 
 
 def _known(module: str) -> bool:
