@@ -115,13 +115,15 @@ def sections(context):
 
 HASH = re.compile(r'<a class="headerlink"( href="[^"]*") title="([^"]*)">#</a>(</h\d>)?')
 CELL = re.compile(r'<div class="cell_(input|output)\b[^"]*"')
+# Tables, and the pictures that cells drew: on a phone a plot as wide as the page cannot be read.
+WIDE = re.compile(r'<table\b.*?</table>|<img\b[^>]*src="[^"]*_images/[^>]*>(?=\s*</div>)', re.S)
 SPOKEN = {"input": "Code", "output": "Output"}
 FOLD_TITLE = re.compile(r'<p class="(collapsed|expanded) admonition-title">(.*?)</p>', re.S)
 
 
 def dress(body):
-    """Let wide tables scroll by themselves, set off chapter numbers, make folded cells plain."""
-    body = re.sub(r"<table\b.*?</table>", r'<div class="scroll">\g<0></div>', body, flags=re.S)
+    """Let what is wide scroll by itself, set off chapter numbers, make folded cells plain."""
+    body = WIDE.sub(r'<div class="scroll">\g<0></div>', body)
     body = re.sub(r"<h1>(\d+) · ", r'<h1><span class="chapter-number">Chapter \1</span> ', body)
     body = body.replace('<details class="admonition hide', '<details class="hide')
     # The name of a folded part is what is read on it, not what its maker calls all of them.

@@ -72,6 +72,15 @@ def test_nothing_is_cut_off_when_enlarged_or_spaced(browser, server, name):
     assert wrong == []
 
 
+@pytest.mark.parametrize("name", chapters())
+def test_a_plot_keeps_the_size_of_its_words_on_a_phone(browser, server, name):
+    """Drawn with words of 12 points: below two thirds of that nobody reads them."""
+    with opened(browser, f"{server}/{name}", width=390) as (page, _):
+        pictures = page.locator(".cell_output img")
+        shown = pictures.evaluate_all("all => all.map(e => [e.clientWidth, e.naturalWidth])")
+    assert all(3 * width >= 2 * natural for width, natural in shown if natural), shown
+
+
 @pytest.mark.parametrize(
     "body",
     [
