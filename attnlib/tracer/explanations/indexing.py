@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Iterator
 
-from torch import Tensor
-
-from ..labels import Label
-from ..notes import State, is_state
+from ..notes import State
 from .alignment import fits
+from .assigned import assigned
 from .broadcasting import changed, in_place
 from .calls import inside
 from .clash import Candidate, Failed, clash, on
@@ -31,7 +28,7 @@ def item(failed: Failed) -> tuple[str, list[Candidate]]:
         return written
     x, error = failed.infos[0], str(failed.error)
     if "too many indices" in error:
-        count = sum(part is not None and part is not Ellipsis for part in _index(failed))
+        count = sum(part is not None and part is not Ellipsis for part in index_of(failed))
         return f"{x.described()} has {len(x.shape)} axes, but {count} indices", _fewer(failed)
     if "used as indices" in error:
         return _kinds(failed)
@@ -42,11 +39,11 @@ def item(failed: Failed) -> tuple[str, list[Candidate]]:
     if "out of bounds" in error:
         return _outside(failed)
     if failed.op.torch_name == "__setitem__" and len(failed.infos) > 1:
-        return _value(failed)
+        return assigned(failed, index_of(failed))
     return f"the index must lie inside {x.described()}", []
 
 
-def _index(failed: Failed) -> tuple:
+def index_of(failed: Failed) -> tuple:
     index = failed.op.params.get("index")
     return index if isinstance(index, tuple) else (index,)
 
@@ -61,12 +58,12 @@ def _parts(failed: Failed) -> tuple[ast.Subscript, list[ast.expr]] | None:
         return None
     index = node.slice
     parts = list(index.elts) if isinstance(index, ast.Tuple) else [index]
-    return (node, parts) if len(parts) == len(_index(failed)) else None
+    return (node, parts) if len(parts) == len(index_of(failed)) else None
 
 
 def _axes(failed: Failed) -> list[int | None]:
     """Say on which axis of x each index works; a mask takes as many as it has."""
-    index, ndim = _index(failed), len(failed.infos[0].shape)
+    index, ndim = index_of(failed), len(failed.infos[0].shape)
     takes = [
         0 if part is None or part is Ellipsis
         else len(part.shape) if isinstance(part, State) and part.dtype == "bool"
@@ -86,7 +83,7 @@ def _axes(failed: Failed) -> list[int | None]:
 def _outside(failed: Failed) -> tuple[str, list[Candidate]]:
     """Count from 0: a size is one too many for an index."""
     x = failed.infos[0]
-    for place, (part, axis) in enumerate(zip(_index(failed), _axes(failed), strict=True)):
+    for place, (part, axis) in enumerate(zip(index_of(failed), _axes(failed), strict=True)):
         if axis is None:
             continue
         size = x.shape[axis]
@@ -141,7 +138,7 @@ def _fewer(failed: Failed) -> list[Candidate]:
     if found is None:
         return []
     node, parts = found
-    many = sum(p is not None and p is not Ellipsis for p in _index(failed))
+    many = sum(p is not None and p is not Ellipsis for p in index_of(failed))
     many -= len(failed.infos[0].shape)
     for rest, left_out in ((parts[many:], parts[:many]), (parts[:-many], parts[-many:])):
         if rest and all(ast.unparse(part) == ":" for part in left_out):
@@ -171,7 +168,7 @@ def _kinds(failed: Failed) -> tuple[str, list[Candidate]]:
 def _mask(failed: Failed) -> tuple[str, list[Candidate]]:
     """Lay a mask out as the first axes of what it picks from."""
     x, labels = failed.infos[0], failed.op.labels(failed.states[0])
-    axes = dict(zip(map(id, _index(failed)), _axes(failed), strict=True))
+    axes = dict(zip(map(id, index_of(failed)), _axes(failed), strict=True))
     for which, state in enumerate(failed.states[1:], 1):
         if state.dtype != "bool" or axes.get(id(state)) is None:
             continue
@@ -214,60 +211,3 @@ def _pair(failed: Failed) -> tuple[str, list[Candidate]]:
     index = (slice(None), *[None] * new)
     code = f"{on(first.name)}[:{', None' * new}]"
     return said, [changed(failed, chosen[0], code, lambda t: t[index])]
-
-
-def _value(failed: Failed) -> tuple[str, list[Candidate]]:
-    """Lay out what is written into ``x[…]`` as the place for it stands."""
-    value, mine = failed.infos[-1], failed.op.labels(failed.states[-1])
-    place = _place(failed)
-    if place is None:
-        return "", []
-    names = ", ".join(label.name or str(label.size) for label in place)
-    said = f"the place has the axes ({names}) = ({', '.join(str(p.size) for p in place)}), but "
-    said += value.described()
-    last = len(failed.infos) - 1
-    found = []
-    for fit in fits(failed, mine, place):
-        run = changed(failed, last, value.name, fit.run).run
-        found.append(Candidate(fit.code(value.name), run))
-    return said, [*found, *_odd(failed, place)]
-
-
-def _odd(failed: Failed, place: list[Label]) -> Iterator[Candidate]:
-    """Leave off the last of what is written into every second place of an odd width."""
-    index, shape = _index(failed), failed.infos[-1].shape
-    if len(shape) != len(place) or len(index) > len(shape) or Ellipsis in index:
-        return
-    for axis, part in enumerate(index):
-        stepped = isinstance(part, slice) and part.step not in (None, 1)
-        if stepped and shape[axis] == place[axis].size + 1:
-            cut = (*[slice(None)] * axis, slice(None, -1))
-            run = changed(failed, len(failed.infos) - 1, "", functools.partial(_cut, cut)).run
-            yield Candidate(f"{on(failed.names[-1])}[{':, ' * axis}:-1]", run)
-
-
-def _cut(index: tuple[slice, ...], x: Tensor) -> Tensor:
-    return x[index]
-
-
-def _place(failed: Failed) -> list[Label] | None:
-    """Return the axes of ``x[…]`` for numbers and slices."""
-    labels, index = failed.op.labels(failed.states[0]), list(_index(failed))
-    if any(is_state(part) or isinstance(part, str) for part in index):
-        return None
-    if Ellipsis not in index:
-        index.append(Ellipsis)
-    place = index.index(Ellipsis)
-    used = sum(part is not None for part in index) - 1
-    index[place : place + 1] = [slice(None)] * (len(labels) - used)
-    found, axis = [], 0
-    for part in index:
-        if part is None:
-            found.append(failed.op.literal(1))
-            continue
-        if isinstance(part, slice):
-            count = len(range(*part.indices(labels[axis].size)))
-            whole = count == labels[axis].size
-            found.append(labels[axis] if whole else failed.op.fresh(count))
-        axis += 1
-    return found
