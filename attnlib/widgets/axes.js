@@ -25,6 +25,7 @@ function drawRows(scene, id, view, place, { row = {}, words = true, lit = {} }) 
   const short = rows * h < 40 && !silent;
   const spoken = words && !scene.narrow && !block && !row.right && !row.sum && h > 13;
   const tokens = (spoken && wordsOf(scene.trace, view)) || [];
+  const away = row.away || (tokens.length ? 56 : 0);
   if (scene.narrow && !block && words !== 'none') sayAside(scene, id, view, { right, y, h, depth, words });
   scene.axis(
     `${id}.axis.${view.rowDim}`,
@@ -40,13 +41,13 @@ function drawRows(scene, id, view, place, { row = {}, words = true, lit = {} }) 
       on: lit.i,
       whole: block || h < 8,
       parts: silent || short ? [] : says,
-      away: tokens.length ? 56 : 0,
+      away,
     },
   );
   if (row.sum) scene.text(`${id}.rows`, x - 14, y - 5, says, 'end strong');
   if (short && scene.narrow) place.said = says; // there it has no room but beside the name
   else if (short) {
-    const [at, side] = row.right ? [right + 18 + depth, ''] : [x - 16 - (tokens.length ? 56 : 0), 'end '];
+    const [at, side] = row.right ? [right + 18 + depth, ''] : [x - 16 - away, 'end '];
     scene.text(`${id}.rows`, at, y + (rows * h) / 2 + 4, says, `${side}strong`);
   }
   tokens.forEach((word, i) => {

@@ -6,7 +6,7 @@ import { drawGrid } from './grid.js';
 import { dim, plain, say } from './kit.js';
 import { bLabel, sheetsOf } from './operands.js';
 import { unit } from './scene.js';
-import { dimName, dimSize, isPair, sheet, shown } from './tensor.js';
+import { dimName, dimSize, isPair, named, sheet, shown } from './tensor.js';
 
 /** What is summed away; where the inner dims are not of one name, or not of one size, both of them. */
 function sumWords(trace, { dims, inner }, mixes) {
@@ -87,13 +87,14 @@ export function drawCross(scene, product, { i, j, d, show = () => true, arcs = t
   return { a, b, c };
 }
 
-/** The bias as one row under the result: every row of the result has it in it. What comes below it moves down. */
-function drawBias(scene, { bias }, c, j) {
+/** The bias as one row under the result, which has it in every row of it: so it says. What comes below it moves down. */
+function drawBias(scene, { bias, result }, c, j) {
   const y = c.bottom + c.depth + (c.depth ? 104 : 92);
   const row = drawGrid(scene, sheet(bias, {}), c.x, y, {
     w: c.w,
     h: c.h,
-    name: `+ ${shown(bias)}`,
+    name: shown(bias),
+    said: say`already in ${named(result)}`,
     words: false,
     col: { under: true },
     lit: { j },

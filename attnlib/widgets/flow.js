@@ -53,7 +53,7 @@ export function flow(scene, items, top = scene.top + 20) {
 
 /** A sign between two grids, its number under it. */
 function drawSign(scene, n, sign, [x, y]) {
-  const [first, second] = [sign].flat().length && Array.isArray(sign[0]) ? sign : [sign, null];
+  const [first, second] = Array.isArray(sign[0]) ? sign : [sign, null];
   scene.text(`sign${n}`, x, y, first, x === 4 ? 'sign' : 'sign middle');
   if (second) scene.text(`sign${n}.number`, x, y + 20, second, x === 4 ? '' : 'middle');
 }

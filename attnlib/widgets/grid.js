@@ -34,6 +34,7 @@ export function drawGrid(scene, view, x, y, options = {}) {
   place.depth = drawSheets(scene, id, place, stack);
   const keys = options.words === 'none' || place.block || w < scene.cellWidth || scene.narrow ? null : wordsAlong(scene.trace, view);
   place.tokens = keys || [];
+  place.said = options.said;
   place.lift = keys && !(options.col && options.col.under) ? 14 : 0; // the axis stands above the words
   if (place.block) drawBlock(scene, id, view, place);
   else drawCells(scene, view, place, options);

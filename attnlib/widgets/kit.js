@@ -58,11 +58,14 @@ export function number(value, digits = 2) {
 export const exact = (value) =>
   typeof value === 'number' && Number.isFinite(value) ? String(value).replace('-', '−') : number(value);
 
-/** The fewest decimals, two at most, that write all of `values` exactly. */
-export function decimals(values) {
+/** The fewest decimals, so many at most, that write all of `values` exactly. */
+export function decimals(values, most = 2) {
   const finite = values.filter((value) => typeof value === 'number' && Number.isFinite(value));
-  return [0, 1].find((n) => finite.every((value) => Math.abs(value - value.toFixed(n)) < 1e-9)) ?? 2;
+  return range(most).find((n) => finite.every((value) => Math.abs(value - value.toFixed(n)) < 1e-9)) ?? most;
 }
+
+/** Whether two decimals would write a number as 0.00 that is not 0. */
+export const isFaint = (values) => values?.some((value) => value && Math.abs(value) < 0.005);
 
 /** 1234567 as "1,234,567". */
 export const grouped = (value) => Math.round(value).toLocaleString('en-US');

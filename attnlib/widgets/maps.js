@@ -105,10 +105,8 @@ const MAP_WORDS = {
     say`${list(step.inputs.map((tensor) => [named(tensor)]))} are joined along ${axisAt(trace, step)}, in this order.`,
   stack: (step) =>
     say`${list(step.inputs.map((tensor) => [named(tensor)]))} become the sheets along a new axis.`,
-  sum: (step, trace) =>
-    say`The numbers along ${axisAt(trace, step)} are added; that axis is ${rank(step.outputs[0]) === rank(step.inputs[0]) ? 'now 1 long' : 'gone'}.`,
-  mean: (step, trace) =>
-    say`The numbers along ${axisAt(trace, step)} are averaged; that axis is ${rank(step.outputs[0]) === rank(step.inputs[0]) ? 'now 1 long' : 'gone'}.`,
+  sum: (step, trace) => gatherWords(step, trace, 'added'),
+  mean: (step, trace) => gatherWords(step, trace, 'averaged'),
   layer_norm: (step, trace) =>
     say`Each row is shifted to mean 0 and divided by its own spread along ${dimName(trace, step.inputs[0].dims.at(-1))}; the shape stays.`,
   embedding: (step) => say`Each id picks its row of the table: ${named(step.outputs[0])} holds one row an id.`,
@@ -126,6 +124,9 @@ const MAP_WORDS = {
   tril: () => say`Row i keeps its columns up to i; what lies right of the diagonal becomes 0.`,
   triu: () => say`Row i keeps its columns from i on; what lies left of the diagonal becomes 0.`,
 };
+
+const gatherWords = (step, trace, done) =>
+  say`The numbers along ${axisAt(trace, step)} are ${done}; that axis is ${rank(step.outputs[0]) === rank(step.inputs[0]) ? 'now 1 long' : 'gone'}.`;
 
 function axisAt(trace, step) {
   const [input] = step.inputs;

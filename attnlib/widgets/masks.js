@@ -2,7 +2,7 @@
 
 import { flow, front, hidden } from './flow.js';
 import { clamp, code, number, range, say } from './kit.js';
-import { dimName, named, rank, sheet } from './tensor.js';
+import { brief, dimName, named, rank, sheet, shown } from './tensor.js';
 
 const openIn = (view, i) => range(view.cols).filter((j) => view.value(i, j) === true).length;
 
@@ -67,31 +67,33 @@ export function maskedPhases(step) {
   const closes = step.op === 'masked_fill';
   const value = closes ? step.params.value : step.op === 'mask_scores' ? -Infinity : undefined;
   const fill = value === '-inf' ? -Infinity : value;
+  const comes = number(Number(fill), 0);
   const draw = (scene, done) => {
-    flow(scene, [
+    const [, at] = flow(scene, [
       front(scene, scores),
-      { sign: say`where` },
       front(scene, mask, { masked: (v) => v === closes && v !== null }),
-      { sign: say`=` },
+      { sign: say`→` },
       front(scene, output, {
         ...(done ? {} : hidden),
         masked: (v) => v === fill || v === -Infinity,
       }),
     ]);
+    const says = `where ${brief(shown(mask), 8)} is ${closed.text}: ${comes}`;
+    if (value !== undefined) scene.text('where', at.x, at.bottom + at.depth + 20, says, 'small');
   };
   const shared = rank(mask) < rank(scores);
   const closed = code(closes ? 'True' : 'False');
   return [
     {
       say: () =>
-        say`${shared ? 'The same ' : ''}${named(mask)} is laid over ${named(scores)}${shared ? ', once for every sheet' : ''}${fill === undefined ? '' : say`: where it says ${closed}, ${number(Number(fill), 0)} comes in`}.`,
+        say`${shared ? 'The same ' : ''}${named(mask)} is laid over ${named(scores)}${shared ? ', once for every sheet' : ''}${fill === undefined ? '' : say`: where it says ${closed}, ${comes} comes in`}.`,
       draw: (scene) => draw(scene, false),
     },
     {
       say: () =>
         fill === undefined
           ? say`Where ${named(mask)} says ${code('True')} the first number is taken, elsewhere the second.`
-          : say`Where ${named(mask)} says ${closed} the score becomes ${number(Number(fill), 0)}; every other score stays as it was.`,
+          : say`Where ${named(mask)} says ${closed} the score becomes ${comes}; every other score stays as it was.`,
       draw: (scene) => draw(scene, true),
     },
   ];

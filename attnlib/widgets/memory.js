@@ -72,7 +72,7 @@ function drawHop(scene, key, strip, from, to, label, above, stride) {
 
 function drawHops(scene, step, strip, start, tensor, walk) {
   const n = rank(tensor);
-  if (n < 2 || tensor.shape.length < 2) return;
+  if (n < 2) return;
   const [row, col] = [tensor.strides[n - 2], tensor.strides[n - 1]];
   const size = (axis) => tensor.shape[axis];
   if (walk) {
@@ -91,29 +91,12 @@ function drawHops(scene, step, strip, start, tensor, walk) {
     return;
   }
   const [far, near] = row >= col ? [n - 2, n - 1] : [n - 1, n - 2];
-  if (size(far) > 1) {
-    drawHop(
-      scene,
-      `hop.${tensor.dims[far]}.0`,
-      strip,
-      0,
-      tensor.strides[far],
-      tensor.dims[far],
-      true,
-      tensor.strides[far],
-    );
-  }
-  if (size(near) > 1) {
-    drawHop(
-      scene,
-      `hop.${tensor.dims[near]}.near`,
-      strip,
-      0,
-      tensor.strides[near],
-      tensor.dims[near],
-      false,
-      tensor.strides[near],
-    );
+  for (const [axis, key] of [
+    [far, '0'],
+    [near, 'near'],
+  ]) {
+    const [label, stride] = [tensor.dims[axis], tensor.strides[axis]];
+    if (size(axis) > 1) drawHop(scene, `hop.${label}.${key}`, strip, 0, stride, label, axis === far, stride);
   }
 }
 

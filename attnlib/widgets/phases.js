@@ -7,7 +7,7 @@ import { productOf } from './operands.js';
 import { productPhases, productSum } from './products.js';
 import { Scene } from './scene.js';
 import { softmax } from './softmax.js';
-import { address, axisRole, brief, named, rank, valueAt } from './tensor.js';
+import { address, axisRole, named, rank, valueAt } from './tensor.js';
 import { viewPhases } from './views.js';
 import { dashed, warningsAt } from './warned.js';
 
@@ -46,32 +46,16 @@ function endOf({ type, x, w = 0, n, step, upright, kind, parts }) {
   return /end/.test(kind) ? x : x + (plain(parts).length * 7) / (/middle/.test(kind) ? 2 : 1);
 }
 
-/** The words of the tokens in a line under the figure, where they found no room in it. */
-function sayTokens(scene) {
-  if (!scene.unsaid) return;
-  const { tokens, label } = scene.unsaid;
-  const low = Math.max(...scene.marks.map((mark) => (mark.y || 0) + (mark.h || 0)));
-  const words = `${label}: ${tokens.map((word, n) => `${n} ${word}`).join(' · ')}`;
-  scene.text('tokens', 2, low + 34, brief(words, Math.floor(scene.width / 6.4)));
-}
-
 /** The marks of one phase, with the size they take. */
 export function sceneOf(trace, plan, state, width) {
   const phase = plan[state.step][state.phase];
   const seen = seenBy(phase, state);
   const scene = new Scene(trace, seen.at, width);
   phase.draw(scene, seen);
-  sayTokens(scene);
-  const bottom = scene.marks.reduce(
-    (low, mark) =>
-      Math.max(
-        low,
-        (mark.y || 0) + (mark.type === 'axis' && mark.under && !mark.upright ? 24 : 0) + (mark.h || 0) + 10,
-      ),
-    0,
-  );
+  scene.sayTokens();
   const right = Math.max(0, ...scene.marks.filter((mark) => mark.x !== undefined).map(endOf));
-  return { marks: scene.marks, width, height: Math.ceil(bottom), right, narrow: scene.narrow };
+  const { marks, height, narrow } = scene;
+  return { marks, width, height, right, narrow };
 }
 
 // ---------- places: phases counted through the whole trace

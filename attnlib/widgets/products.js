@@ -79,7 +79,7 @@ function mismatch(trace, product) {
     },
     {
       say: () =>
-        say`${named(product.left)} ends in ${left}, ${named(product.right)} begins with ${right}: the inner dims differ, numbers are left without a partner, and torch refuses.`,
+        say`${left} stands last in ${named(product.left)}, ${right} last but one in ${code(bLabel(product))}: the inner dims differ, some numbers find no partner, and torch refuses.`,
       draw: (scene) => drawCross(scene, product, {}),
     },
   ];
@@ -128,14 +128,8 @@ function onePhases(product, pairsOf) {
     },
     draw: (scene, state) => {
       const { i, j } = pick(product, state);
-      drawSum(
-        scene,
-        product,
-        drawCross(scene, product, { i, j, d, show: (r, c) => d === n - 1 && r === i && c === j }),
-        i,
-        j,
-        d,
-      );
+      const show = d === n - 1 ? only(i, j) : () => false;
+      drawSum(scene, product, drawCross(scene, product, { i, j, d, show }), i, j, d);
     },
   }));
 }
@@ -150,7 +144,7 @@ function mixPhase(product) {
       const shares = range(a.cols)
         .filter((k) => a.value(i, k) !== 0)
         .slice(0, 6)
-        .map((k) => `${number(a.value(i, k))} of ${words ? `“${words[k]}”` : `row ${k}`}`);
+        .map((k) => `${number(a.value(i, k), product.left.digits)} of ${words ? `“${words[k]}”` : `row ${k}`}`);
       const whose = wordsOf(trace, a);
       return say`The ${shown(product.result)} of ${whose ? `“${whose[i]}”` : `row ${i}`} is a mix: ${shares.join(', ')}.`;
     },

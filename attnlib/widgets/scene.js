@@ -4,10 +4,11 @@
    cell is masked; arcs join the indices that are multiplied and summed away. */
 
 import { number, say } from './kit.js';
-import { axisRole, dimSize } from './tensor.js';
+import { axisRole, brief, dimSize } from './tensor.js';
 
 const DIGITS = 26; // a narrower cell shows its colour only
-const DIGIT = 0.556; // how wide one is, in sizes of its font
+const DIGIT = 0.556; // how wide one is, in sizes of its font; a point is half as wide
+const SIDE = 2.5; // between a number and the side of its cell, on which a frame may lie
 const BARE = 18; // the side of a cell that has no number to show
 const THIN = 14; // the least a side of a block is drawn with
 
@@ -34,7 +35,7 @@ export class Scene {
     Object.assign(this, { trace, at, width, marks: [], keys: new Set() });
     this.narrow = width < 480;
     this.wide = width >= 780;
-    [this.cellWidth, this.cellHeight] = this.narrow ? [31, 28] : [44, 34];
+    [this.cellWidth, this.cellHeight] = this.narrow ? [33, 28] : [44, 34];
     [this.left, this.top, this.gap, this.rise] = this.narrow ? [28, 46, 23, 46] : [92, 62, 46, 48];
     this.line = this.narrow ? 26 : 30;
     this.unsaid = null; // words of tokens for which a phone has no room beside the grid
@@ -68,6 +69,21 @@ export class Scene {
     );
   }
 
+  /** How deep the marks reach, near enough. */
+  get height() {
+    const ends = ({ type, y = 0, h = 0, under, upright }) => y + h + (type === 'axis' && under && !upright ? 34 : 10);
+    return Math.ceil(Math.max(0, ...this.marks.map(ends)));
+  }
+
+  /** The words of the tokens in a line under the figure, where they found no room in it. */
+  sayTokens() {
+    if (!this.unsaid) return;
+    const { tokens, label } = this.unsaid;
+    const low = Math.max(...this.marks.map((mark) => (mark.y || 0) + (mark.h || 0)));
+    const words = `${label}: ${tokens.map((word, n) => `${n} ${word}`).join(' · ')}`;
+    this.text('tokens', 2, low + 34, brief(words, Math.floor(this.width / 6.4)));
+  }
+
   cell(
     key,
     x,
@@ -85,7 +101,7 @@ export class Scene {
       y,
       w,
       h,
-      size: text.length * size * DIGIT > w ? size - 1.5 : size,
+      size: Math.min(size, (w - 2 * SIDE) / ((text.length - text.includes('.') / 2) * DIGIT)),
       text,
       kind: `${own} ${kind}`.trim(),
       ref,

@@ -15,37 +15,39 @@ export function softmax(values) {
   return { top, shifted, powers, sum, weights: powers.map((p) => (sum === 0 ? 0 : p / sum)) };
 }
 
+export const SLIVER = 2.5; // the least that a part of a bar is drawn with: its paper edges take 1.5
+
 function drawBars(scene, place, view, rows) {
-  const x = place.right + (scene.narrow ? 16 : 46) + place.depth;
+  const x = place.right + (scene.narrow ? 12 : 46) + place.depth;
   const width = Math.min(220, scene.width - x - (scene.narrow ? 6 : 56));
   const words = wordsOf(scene.trace, { ...view, rowDim: view.colDim, rows: view.cols });
   const role = axisRole(scene.trace, view.colDim);
   if (width < 30) return;
   for (const i of rows) {
+    const top = place.y + i * place.h;
     let left = x;
-    let total = 0;
-    range(view.cols).forEach((j) => {
-      const share = view.value(i, j);
-      const top = place.y + i * place.h;
-      if (share > 0) {
-        scene.box(`bar${i}.${j}`, left, top + 8, share * width, place.h - 16, 'segment', role);
-      }
-      if (share * width > 50 && words && scene.wide) {
+    const shares = range(view.cols).map((j) => view.value(i, j));
+    const open = shares.filter(Boolean).length;
+    const least = Math.min(SLIVER, width / (4 * open));
+    shares.forEach((share, j) => {
+      const w = share > 0 ? least + share * (width - least * open) : 0;
+      if (w) scene.box(`bar${i}.${j}`, left, top + 8, w, place.h - 16, 'segment', role);
+      if (w > 50 && words && scene.wide) {
         scene.text(`bar${i}.word${j}`, left + 5, top + 4, words[j]);
       }
-      [left, total] = [left + share * width, total + share];
+      left += w;
     });
     scene.path(
       `bar${i}.ends`,
-      `M${x} ${place.y + i * place.h + 4}v${place.h - 8}M${x + width} ${place.y + i * place.h + 4}v${place.h - 8}`,
+      `M${x} ${top + 4}v${place.h - 8}M${x + width} ${top + 4}v${place.h - 8}`,
       'rule',
     );
     if (!scene.narrow) {
       scene.text(
         `bar${i}.sum`,
         x + width + 8,
-        place.y + i * place.h + place.h / 2 + 4,
-        `= ${number(total)}`,
+        top + place.h / 2 + 4,
+        `= ${number(shares.reduce((sum, share) => sum + share, 0))}`,
         'ink',
       );
     }
@@ -104,6 +106,7 @@ function drawSoftmax(scene, step, i, part) {
       {
         label: `÷ sum (${part > 1 ? number(made.sum) : '…'})`,
         values: range(view.cols).map((j) => (part > 2 ? view.value(i, j) : null)),
+        digits: output.digits,
         ruled: true,
         masked,
       },

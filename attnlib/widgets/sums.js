@@ -1,8 +1,9 @@
 /* How numbers of a product come about, beside its cross: one as a growing sum of terms, a row as a mix of rows. */
 
-import { code, number, range, say } from './kit.js';
+import { code, decimals, isFaint, number, range, say } from './kit.js';
 import { drawLedger } from './ledger.js';
 import { bLabel, sheetsOf, terms } from './operands.js';
+import { SLIVER } from './softmax.js';
 import { axisRole, brief, isClosed, shown } from './tensor.js';
 
 const LEDGER = 10; // up to so many terms it is written out at all
@@ -23,6 +24,7 @@ export function drawSum(scene, product, places, i, j, d) {
   const result = sheetsOf(product, scene.at).c.value(i, j);
   const bias = product.bias && product.bias.values ? product.bias.values[j] : 0;
   const now = (k) => d === undefined || k <= d;
+  const digits = Math.max(2, decimals(pairs.map(([p, q]) => p * q), 3)); // one more where parts are rounded
   let sum = 0;
   const sums = pairs.map(([x, y], k) => {
     sum += x * y;
@@ -51,6 +53,7 @@ export function drawSum(scene, product, places, i, j, d) {
       {
         label: 'sum so far',
         values: sums.map((value, k) => (now(k) ? value : null)),
+        digits,
         ruled: true,
         on: (k) => now(k) && k === (d ?? last),
       },
@@ -74,7 +77,7 @@ export function drawMix(scene, product, places, i) {
     return;
   }
   const rows = range(a.cols).map((k) => ({
-    label: `${number(a.value(i, k))} × ${brief(shown(product.right), 8)}[${k}]`,
+    label: `${number(a.value(i, k), product.left.digits)} × ${brief(shown(product.right), 8)}[${k}]`,
     kind: a.value(i, k) ? 'ink' : '',
     values: range(b.cols).map((h) => a.value(i, k) * b.value(k, h)),
     masked: () => isClosed(product.left, a.index(i, k)),
@@ -86,6 +89,8 @@ export function drawMix(scene, product, places, i) {
     values: range(c.cols).map((h) => c.value(i, h)),
     on: () => true,
   });
+  const digits = isFaint(rows.flatMap((row) => row.values)) ? 3 : 2;
+  for (const row of rows) row.digits = digits;
   const { x, y, w } = ledgerPlace(scene, places, b.cols);
   drawLedger(scene, 'ledger', x, y, w, b.colDim, rows);
   range(a.cols).forEach((k) =>
@@ -93,7 +98,7 @@ export function drawMix(scene, product, places, i) {
       `share${k}`,
       x + b.cols * w + 8,
       y + k * scene.line + scene.line / 2 - 6,
-      Math.max(1, a.value(i, k) * 56),
+      a.value(i, k) && SLIVER + a.value(i, k) * 56,
       12,
       'segment',
       axisRole(scene.trace, a.colDim),

@@ -1,7 +1,7 @@
 /* A trace as data: reads the JSON of Trace.to_dict(), refuses what it is not, and finds which tensors share their memory.
    Everything here is pure; a trace may come from anywhere, so nothing in it is believed unchecked. */
 
-import { decimals } from './kit.js';
+import { decimals, isFaint } from './kit.js';
 import { SHARES } from './tensor.js';
 
 const MOST = { steps: 20000, axes: 8, values: 65536, text: 300, tensors: 64 };
@@ -91,6 +91,9 @@ function place(step, latest) {
     }
     latest.set(output.name, output);
   }
+  [...step.inputs, ...step.outputs].forEach((tensor) => {
+    if (tensor.weights && isFaint(tensor.values)) tensor.digits = 3; // parts of a whole are written alike
+  });
 }
 
 /** Whether a row is one part of its line, so that no variable takes its result. */

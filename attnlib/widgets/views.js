@@ -6,7 +6,7 @@ import { code, list, say } from './kit.js';
 import { drawMemory } from './memory.js';
 import { drawOpen, extent, isOpen, open } from './open.js';
 import { headsOf, movesNothing, originOf } from './origins.js';
-import { SHARES, address, dimName, dimSize, named, namedShape, rank } from './tensor.js';
+import { SHARES, address, count, dimName, dimSize, named, namedShape, rank, roleOf } from './tensor.js';
 
 // ---------- the scene
 
@@ -124,6 +124,9 @@ const MOVE_WORDS = {
     say`The index picks a part, ${namedShape(trace, step.outputs[0])}: ${SHARES.includes(step.kind) ? 'a view into the same memory' : 'a copy'}.`,
 };
 
+/** How many numbers one step along an axis passes, in the order of the indices; 0 where there is no such axis. */
+const run = ({ shape }, axis) => (axis < 0 ? 0 : count({ shape: shape.slice(axis + 1) }));
+
 function moveWords(step, trace) {
   if (MOVE_WORDS[step.op]) return MOVE_WORDS[step.op](step, trace);
   const [input] = step.inputs;
@@ -140,6 +143,13 @@ function moveWords(step, trace) {
   const end = shares
     ? 'memory is as it was'
     : 'the numbers no longer lie in that order, so a second storage is written';
+  const row = input.dims.findIndex((label) => roleOf(trace, label) === 'S');
+  const [was, now] = [run(input, row), run(output, output.dims.indexOf(input.dims[row]))];
+  const wide = output.shape.at(-1);
+  if (was * now && was !== now && was !== wide && input.shape[row] > 1) {
+    const is = wide < was ? 'a piece of a token' : 'pieces of several tokens';
+    return say`${call(step)} keeps the order of the numbers: one step along ${dimName(trace, input.dims[row])} was ${was} numbers and is now ${now}, so a row of ${named(output)} is ${is}; ${end}.`;
+  }
   if (gone.length === 1 && come.length > 1) {
     return say`${call(step)} cuts ${dimName(trace, gone[0])} into ${list(come.map(({ label, axis }) => dimSize(trace, label, output.shape[axis])))}; ${end}.`;
   }

@@ -37,18 +37,15 @@ export function isWrong(step, output) {
 /** Let a phase of a warned row dash what is wrong. */
 export function dashed(phase, step) {
   const wrong = new Map(step.outputs.map((output) => [output, isWrong(step, output)]));
-  const mark = (scene) => {
-    for (const mark of scene.marks) {
-      const test = mark.ref && wrong.get(mark.ref.tensor);
-      if (test && !/\b(empty|ghost)\b/.test(mark.kind) && test(mark.ref.index)) mark.kind += ' wrong';
-      if (mark.of && wrong.has(mark.of)) mark.kind += ' wrong';
-    }
-  };
   return {
     ...phase,
     draw: (scene, state) => {
       phase.draw(scene, state);
-      mark(scene);
+      for (const mark of scene.marks) {
+        const test = mark.ref && wrong.get(mark.ref.tensor);
+        if (test && !/\b(empty|ghost)\b/.test(mark.kind) && test(mark.ref.index)) mark.kind += ' wrong';
+        if (mark.of && wrong.has(mark.of)) mark.kind += ' wrong';
+      }
     },
   };
 }

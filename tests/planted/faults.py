@@ -343,6 +343,13 @@ def in_lab(name: str, file: str, old: str, new: str, tests: str) -> Fault:
 
 LABS = [
     in_lab(
+        "labs: on a phone nobody says which token is which",
+        "labs/lab.js",
+        "    scene.sayTokens();\n",
+        "",
+        "test_labs.py::test_on_a_phone_the_tokens_that_are_spoken_of_are_named",
+    ),
+    in_lab(
         "lab: scores divided by H",
         "labs/scaling.js",
         "'root-H': Math.sqrt(size)",
@@ -450,6 +457,34 @@ PLAYER = [
         "if (product.maps && product.bias) drawBias",
         "if (false) drawBias",
         "test_scenes.py::test_a_bias_is_drawn_and_said_and_the_sum_is_pytorchs",
+    ),
+    in_player(
+        "player: a bias that seems to come on top of what holds it",
+        "cross.js",
+        "said: say`already in ${named(result)}`,",
+        "",
+        "test_legible.py::test_a_bias_says_that_it_is_in_the_result",
+    ),
+    in_player(
+        "player: a number under the frame beside it",
+        "scene.js",
+        "(w - 2 * SIDE) /",
+        "w /",
+        "test_legible.py::test_no_number_reaches_the_frames_beside_it",
+    ),
+    in_player(
+        "player: a small weight has no pixel",
+        "softmax.js",
+        "least + share * (width - least * open)",
+        "share * width",
+        "test_legible.py::test_parts_of_a_whole_are_written_alike_and_drawn",
+    ),
+    in_player(
+        "player: a cut across tokens is said like the right one",
+        "views.js",
+        "was !== wide &&",
+        "false &&",
+        "test_legible.py::test_a_cut_inside_rows_and_one_across_them_are_told_apart",
     ),
     in_player(
         "player: the open cells are hatched",

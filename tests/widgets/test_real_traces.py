@@ -83,7 +83,7 @@ def test_one_player_shows_mismatch_swap_agreement_and_every_product(modules, fac
         for phase in range(1, count + 1)
     ]
     for words in (
-        "q ends in H = 4, k begins with S = 3: the inner dims differ",
+        "H = 4 stands last in q, S = 3 last but one in k: the inner dims differ",
         "their strides change places, and nothing moves in memory",
         "hops through the same storage by 4",
         "The inner dims are both H = 4",

@@ -68,7 +68,7 @@ def test_the_growing_sum_is_pytorchs(facts, head):
                 "" if k > d else f"{products[k]:.2f}".replace("-", "−")
             ), (d, k)
             so_far = products[: k + 1].sum()
-            assert line[f"ledger.3.{k}"] == ("" if k > d else f"{so_far:.2f}".replace("-", "−")), (
+            assert line[f"ledger.3.{k}"] == ("" if k > d else f"{so_far:.3f}".replace("-", "−")), (
                 d,
                 k,
             )
@@ -154,7 +154,7 @@ def test_a_weighted_sum_is_a_mix_of_rows(facts, head):
     trace, t = head
     scene = facts(trace, 11, 2)
     for k in range(3):
-        share = printed(t["weights"][0, 2, k])
+        share = f"{t['weights'][0, 2, k]:.3f}"
         assert f"{share} of “{played.examples.TOKENS[k]}”" in scene["caption"]
     assert [c["index"][1] for c in cells(scene, "output") if c["text"]] == [2] * 4
 
@@ -348,7 +348,8 @@ def test_softmax_shifts_exponentiates_and_normalises(facts, head):
         table = {m["key"]: m["text"] for m in named(scene, "ledger.") if m["type"] == "cell"}
         for r, values in enumerate((row, shifted, powers, powers / powers.sum())):
             for k in range(3):
-                want = printed(values[k]) if r < lines else ""
+                shows = f"{values[k]:.3f}" if r == 3 else printed(values[k])
+                want = shows if r < lines else ""
                 assert table[f"ledger.{r}.{k}"] == want, (part, r, k)
 
 

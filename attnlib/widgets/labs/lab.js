@@ -30,9 +30,6 @@ const worldOf = ({ full = 1, words = null } = {}) => ({
   roles: Object.fromEntries(ROLES.map((role) => [role, role])),
 });
 
-/** Where a mark ends below, near enough. */
-const lowest = ({ type, y = 0, h = 0, under, upright }) => y + h + (type === 'axis' && under && !upright ? 34 : 10);
-
 // ---------- view
 
 const cellText = (value) => (typeof value === 'number' ? number(value, 4) : String(value));
@@ -121,8 +118,8 @@ class Bench {
     if (!(width >= 40)) return;
     const scene = new Scene(worldOf(lab.world && lab.world(data, state)), {}, width);
     lab.draw(scene, data, state);
-    const { marks, narrow } = scene;
-    const height = Math.ceil(Math.max(0, ...marks.map(lowest)));
+    scene.sayTokens();
+    const { marks, narrow, height } = scene;
     this.part.drawing.patch({ marks, width, height, narrow });
     this.heights.set(width, Math.max(height, this.heights.get(width) || 0));
     this.part.stage.style.minHeight = `${this.heights.get(width)}px`;

@@ -150,7 +150,6 @@ function drawMask(scene, key, rows, x, y, { w, h, first, hatch, kind }) {
     if (mark.type !== 'cell') continue;
     const [i, j] = mark.ref.index;
     if (hatch(i, j)) mark.kind = `masked ${mark.kind}`;
-    mark.size = Math.min(mark.size, (w - 3) / (0.58 * Math.max(1, mark.text.length)));
   }
 }
 

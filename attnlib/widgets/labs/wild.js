@@ -132,17 +132,20 @@ export const world = (data) => ({ full: 1, words: data.tokens });
 export function draw(scene, data, state) {
   const { queries, mask, weights } = made(data, state);
   const r = queries.indexOf(queryOf(state));
-  const x = scene.narrow ? 64 : scene.left;
+  const x = scene.narrow ? 72 : scene.left;
   const stacked = !scene.wide;
   const low = 118 + (stacked ? 110 + mask.length * scene.cellHeight : 0);
   scene.text('rule', scene.narrow ? 2 : x, 18, say`${code(`may_attend = ${data.rules[state.pattern]}`)}`, 'ink');
   scene.text('n', scene.narrow ? 2 : x, 38, !usesN(state) ? say`${code('n')} is not used` : say`${code('n')} = ${state.n}: ${MEANS[state.pattern]}`);
   const named = !scene.narrow && queries.length === N; // then the scene names the rows itself
-  const options = { words: named, row: named ? {} : { bare: true }, lit: { i: r, j: state.j } };
+  const row = named ? {} : { away: scene.narrow ? 44 : 56 };
+  const options = { words: scene.narrow ? 'none' : named, row, lit: { i: r, j: state.j } };
   const grid = (name, rows, at, y, more) => {
     const view = sheet(matrix(name, rows, ['S', 'S']), {});
     if (!named) queries.forEach((i, n) => nameQuery(scene, `${name}.query${i}`, data.tokens[i], at, y, n));
-    return drawGrid(scene, view, at, y, { ...options, key: (a, b) => `${name}@${queries[a]}.${b}`, ...more });
+    const place = drawGrid(scene, view, at, y, { ...options, key: (a, b) => `${name}@${queries[a]}.${b}`, ...more });
+    if (scene.narrow) range(N).forEach((j) => scene.text(`${name}.key${j}`, at + (j + 0.5) * place.w, place.bottom + 14, String(j), 'middle small'));
+    return place;
   };
   const pick = (a, b) => flipped(state, queries[a], b);
   const kind = (a, b) => (state.flips.includes(`${queries[a]}.${b}`) ? 'on' : '');
@@ -153,7 +156,7 @@ export function draw(scene, data, state) {
   });
   scene.band('cell', first, { i: r, j: state.j });
   scene.band('row', second, { i: r });
-  scene.text('hint', first.x, first.bottom + 22, 'click or tap a cell to turn it over', 'small');
+  scene.text('hint', first.x, first.bottom + (scene.narrow ? 34 : 22), 'click or tap a cell to turn it over', 'small');
 }
 
 const nameQuery = (scene, key, word, x, y, n) =>

@@ -246,3 +246,20 @@ def test_an_unknown_lab_is_refused_with_those_there_are():
 
 def test_a_lab_says_what_it_asks():
     assert repr(lab("mask")).startswith("What is filled in: which number keeps a token out")
+
+
+@pytest.mark.parametrize("name", ["projections", "head", "wild"])
+def test_on_a_phone_the_tokens_that_are_spoken_of_are_named(shown, name):
+    page = shown(name)
+    page.set_viewport_size({"width": 390, "height": 900})
+    page.wait_for_function(f"{ROOT}.querySelector('svg.narrow')")
+    texts = page.locator(".stage svg .label").all_text_contents()
+    if name == "wild":
+        assert texts.count("token 5") == 2, "beside the rows of both"
+        assert texts.count("5") == 2, "under the columns of both"
+        axes = page.locator(".stage svg .axis").all_text_contents()
+        assert axes.count("S = 6 queries") == 2
+    else:
+        assert "S: 0 token 0 · 1 token 1 · 2 token 2" in texts
+    page.set_viewport_size({"width": 1280, "height": 900})
+    page.wait_for_function(f"!{ROOT}.querySelector('svg.narrow')")
