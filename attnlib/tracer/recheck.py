@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -13,7 +14,7 @@ from torch.optim import Optimizer
 
 from .comparison import Check, compare, size_of
 from .ghosts import Ghosts
-from .rows import Record
+from .rows import Record, flat
 
 
 @dataclass(frozen=True)
@@ -42,7 +43,7 @@ def recheck(trace: Record, run: Rerun | None, sizes: dict[str, int]) -> Check:
         )
     if trace.error is not None:
         return Check((), True, "the run had failed", changed)
-    new = {**trace.sizes, **sizes}
+    new = {**_factors(trace), **sizes}
     reason = ""
     for factories in _FACTORIES:
         try:
@@ -59,6 +60,20 @@ def recheck(trace: Record, run: Rerun | None, sizes: dict[str, int]) -> Check:
         else:
             return compare(trace, again, new, changed)
     return Check((), True, reason, changed)
+
+
+def _factors(trace: Record) -> dict[str, int]:
+    """Return the sizes of all dims, also of one that stands in products only (``batch*heads``)."""
+    sizes = dict(trace.sizes)
+    for step in flat(trace.steps):
+        for info in step.outputs:
+            for dim, size in zip(info.dims, info.shape, strict=True):
+                parts = dim.split("*")
+                unknown = [part for part in parts if part.isidentifier() and part not in sizes]
+                known = math.prod(sizes.get(part, 0) for part in parts if part not in unknown)
+                if len(unknown) == 1 and known and size % known == 0:
+                    sizes[unknown[0]] = size // known
+    return sizes
 
 
 # First as it is written: a table that is made without device= has numbers that code may ask for
