@@ -93,7 +93,7 @@ EXERCISES = (
             "A NaN replaced afterwards still spoils the gradient of its row: 0 times NaN is NaN.",
             "Put harmless numbers into such rows before the softmax, zeros after it.",
         ),
-        notice="nan_to_num, which puts 0 for NaN, repairs the weights, but not the row's gradient.",
+        notice="nan_to_num, which puts 0 for NaN, repairs the weights, not the gradient of a -inf.",
         slots=(faults.weigh(3, safe=True),),
         dress=_some_rows_see_nothing,
         extras=COMMON,
