@@ -15,6 +15,7 @@ from ..labels import Dim, Label, pieces
 from .scope import Scope
 
 _WIDTHS = {"batch", "heads", "n_embd", "H"}
+_NUMBERS = {"two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "eight": 8}
 Group = tuple[str, ...]  # the words of one axis
 Correction = tuple[str, dict[str, str], str | None]  # pattern, sizes to give, other function
 
@@ -50,7 +51,9 @@ class Pattern:
                 f"has {len(self.labels)}"
             )
             few = len(self.labels) < len(self.left)
-            return said, list(self._joined() if few else self._added())
+            if few:
+                return said, list(self._joined())
+            return said, list(self._reduced() if function == "reduce" else self._added())
         new = [word for word in right if word not in left and not word.isdigit()]
         gone = [word for word in left if word not in right and not word.isdigit()]
         pattern = f"{_text(self.left)} -> {_text(self.right)}"
@@ -63,7 +66,7 @@ class Pattern:
             return said, [(pattern, {}, "reduce")] if not new else []
         if function == "repeat" and [word for word in new if word not in self.given]:
             missing = [word for word in new if word not in self.given]
-            sizes = {word: text for word in missing if (text := self._size(word))}
+            sizes = {word: text for word in missing if (text := self._part(word))}
             said = f"repeat makes {', '.join(missing)}, and has to be told how large"
             return said, [(pattern, sizes, None)]
         if not dotted:
@@ -83,7 +86,9 @@ class Pattern:
             if len(group) > 1 and len(unknown) > 1:
                 words = ", ".join(unknown)
                 said = said or f"({' '.join(group)}) is {name}: one of {words} needs a size"
-                told = {word: text for word in unknown if (text := self._size(word, label.size))}
+                whole = label.size // math.gcd(label.size, known)
+                counted = sorted(unknown, key=lambda word: word not in _NUMBERS)
+                told = {word: text for word in counted if (text := self._part(word, whole))}
                 for word in list(told)[: len(unknown) - 1]:
                     sizes[word] = told[word]
             elif known and label.size % known:
@@ -153,7 +158,7 @@ class Pattern:
                     return None
                 continue
             unknown = [word for word in group if word not in self.given]
-            found = {w: text for w in unknown if (text := self._size(w, label.size))}
+            found = {w: text for w in unknown if (text := self._part(w, label.size))}
             needed = dict(list(found.items())[: max(len(unknown) - 1, 0)])
             if len(unknown) == len(group) or len(needed) < len(unknown) - 1 or label.size % known:
                 return None
@@ -187,6 +192,28 @@ class Pattern:
                 right.insert(at, new)
             yield f"{_text(left)} -> {_text(right)}", {}, None
 
+    def _reduced(self) -> Iterator[Correction]:
+        """Read more axes; the result is the one asked for, unless what vanishes is known by name.
+
+        ``b n d -> b d`` sums over tokens, so that heads have to stay; of ``b c n`` beside rows and
+        columns nothing says that only one of them goes.
+        """
+        result = _text(self.right)
+        gone = [place for place, group in enumerate(self.left) if group not in self.right]
+        roles = {role(label.name or "") for label in self.labels} - {None}
+        named = roles & {role(word) for place in gone for word in self.left[place]}
+        for pattern, sizes, other in self._added():
+            left, right = map(groups_of, pattern.split("->"))
+            axes = zip(left, self.labels, strict=True)
+            summed = {role(label.name or "") for group, label in axes if group not in right}
+            if pattern.endswith(f"-> {result}") or named & summed:
+                yield pattern, sizes, other
+        if named or not gone or gone != list(range(gone[0], len(self.left))):
+            return
+        kept = self.left[: gone[0]]
+        if all(len(g) == 1 and means(g[0], self.labels[at].name) for at, g in enumerate(kept)):
+            yield f"{_text(kept)} ... -> {result}", {}, None
+
     def _named(self, groups: Sequence[Group]) -> bool:
         """Do the words of the axes stand for the names that these have?"""
         if len(groups) != len(self.labels):
@@ -201,6 +228,13 @@ class Pattern:
         held = self.scope.integers()
         names = (n for n, v in held if isinstance(v, Dim) and v.label.root() is label.root())
         return next(names, str(label.size))
+
+    def _part(self, word: str, whole: int = 0) -> str | None:
+        """Find how large a word is; a number's name, as in ``(three h d)``, says it itself."""
+        number = _NUMBERS.get(word)
+        if number is None:
+            return self._size(word, whole)
+        return None if whole % number else str(number)
 
     def _size(self, word: str, whole: int = 0) -> str | None:
         """Find a variable that says how large a word is; of a part, one that divides the whole."""

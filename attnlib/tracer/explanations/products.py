@@ -68,6 +68,7 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
 def _matmul_candidates(failed: Failed) -> Iterator[Candidate]:
     a, b = failed.names[:2]
     yield from _folded(failed)
+    offers: list[tuple[float, int, Candidate]]
     offers = [*_arrangements(failed, 1), *_arrangements(failed, 0)]
     score = agreement(failed, *reversed(labels_of(failed)))
     if score is not None and score > 1:
@@ -123,16 +124,20 @@ def _front(a: Row, b: Row) -> list[Label | None]:
     ]
 
 
-def _arrangements(failed: Failed, which: int) -> Iterator[tuple[int, int, Candidate]]:
-    """Try every order of one operand's axes, and new axes of 1, against the other's names."""
+def _arrangements(failed: Failed, which: int) -> Iterator[tuple[float, int, Candidate]]:
+    """Try every order of one operand's axes, and new axes of 1, against the other's names.
+
+    Where ``.T`` reversed all axes, ``.mT`` in its place comes before everything else.
+    """
     rows = labels_of(failed)
     own, other = rows[which], rows[1 - which]
+    meant = _last_two_of_reversed(failed, which)
     for change in _changes(len(own), len(other)):
         made = change.labels(own)
         pair = (made, other) if which == 0 else (other, made)
         score = agreement(failed, *pair)
         last_two = change.axes == (*range(len(own) - 2), len(own) - 1, len(own) - 2)
-        if score is None or (score < 2 and not last_two):
+        if score is None or (score < 2 and not last_two and change != meant):
             continue
         for text, cost in written(failed, which, change):
             code = _product(failed, which, text)
@@ -140,7 +145,16 @@ def _arrangements(failed: Failed, which: int) -> Iterator[tuple[int, int, Candid
             if squeezed is not None:
                 code = f"({code}).squeeze({squeezed})"
             run = functools.partial(_multiplied, which, change, squeezed)
-            yield -score, cost + (1 - which), Candidate(code, run)
+            rank = -math.inf if change == meant else -score
+            yield rank, cost + (1 - which), Candidate(code, run)
+
+
+def _last_two_of_reversed(failed: Failed, which: int) -> Change | None:
+    """Return what makes ``x.mT`` of an operand ``x.T`` that has more than two axes."""
+    made = failed.op.made(which)
+    if made is None or made.op != "T" or (ndim := len(made.inputs[0].shape)) < 3:
+        return None
+    return Change((*range(ndim - 1, 1, -1), 0, 1))
 
 
 def _changes(ndim: int, other: int) -> Iterator[Change]:
