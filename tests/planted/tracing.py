@@ -16,6 +16,38 @@ def in_tracer(name: str, file: str, old: str, new: str, tests: str, chosen: str)
 
 TRACING = [
     in_tracer(
+        "a dim that stands in products only is taken to be as large as before",
+        "recheck.py",
+        "    new = {**_factors(trace), **sizes}\n",
+        "    new = {**trace.sizes, **sizes}\n",
+        "test_check.py",
+        "products_only",
+    ),
+    in_tracer(
+        "where .T reversed all axes the other operand is permuted",
+        "explanations/products.py",
+        "            rank = -math.inf if change == meant else -score\n",
+        "            rank = -score\n",
+        "test_errors.py",
+        "gram_of_token_sets",
+    ),
+    in_tracer(
+        "reduce gets a result of more axes than were asked for",
+        "explanations/patterns.py",
+        'self._reduced() if function == "reduce" else self._added()',
+        "self._added()",
+        "test_errors.py",
+        "einops_reduce_missing_axis",
+    ),
+    in_tracer(
+        "the name of a number is not read as its size",
+        "explanations/patterns.py",
+        "        number = _NUMBERS.get(word)\n",
+        "        number = None\n",
+        "test_errors.py",
+        "einops_unknown_split",
+    ),
+    in_tracer(
         "what tensordot sums over is not compared",
         "rules/products.py",
         "        op.contract(a[i], b[j])\n",

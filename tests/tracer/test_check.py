@@ -146,3 +146,18 @@ def test_a_dim_that_grows_in_a_loop_is_compared_where_it_comes_up():
 
     check = trace(longer, torch.ones(2, 5), dims="B T").check(B=3, T=8)
     assert check and check.dims == ("B", "T"), check
+
+
+def test_a_dim_that_stands_in_products_only_keeps_its_size():
+    class Folded(nn.Module):
+        def __init__(self, n_embd, heads):
+            super().__init__()
+            self.n_embd, self.heads = n_embd, heads
+
+        def forward(self, x):
+            T, B, E = x.shape
+            return x.view(T, B * self.heads, E // self.heads).transpose(0, 1)
+
+    result = trace(Folded(12, 3), torch.randn(5, 2, 12), dims="S batch n_embd")
+    assert "heads" not in result.sizes, result.sizes
+    assert result.check(S=10, batch=5), result.check(S=10, batch=5)

@@ -7,7 +7,13 @@ import torch
 
 from attnlib import trace
 from attnlib.dims import role
-from tests.tracer import blind_correct, further_correct, outside_correct, unseen_correct
+from tests.tracer import (
+    blind_correct,
+    fresh_correct,
+    further_correct,
+    outside_correct,
+    unseen_correct,
+)
 from tests.tracer.correct import SAMPLES, SIZES
 from tests.tracer.more_correct import MORE
 
@@ -16,7 +22,8 @@ OUTSIDE = {f"outside {name}": build for name, build in outside_correct.SAMPLES.i
 FURTHER = {f"further {name}": build for name, build in further_correct.SAMPLES.items()}
 BLIND = {f"blind {name}": build for name, build in blind_correct.SAMPLES.items()}
 UNSEEN = {f"unseen {name}": build for name, build in unseen_correct.SAMPLES.items()}
-ALL = {**OURS, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN}
+FRESH = {f"fresh {name}": build for name, build in fresh_correct.SAMPLES.items()}
+ALL = {**OURS, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH}
 
 LENGTHS = {"src", "src_len", "items"}  # what samples call their tokens besides S, T and so on
 # A loop over samples or chunks has other operations at other sizes; a library asks for a value.
@@ -25,6 +32,7 @@ UNCHECKED = {
     "outside tensordot_sample_by_sample": "operations became",
     "outside encoder_decoder": "meta",
     "blind online_softmax_chunks": "operations became",
+    "fresh online_softmax_chunks": "operations became",
     "unseen online_softmax_blocks": "operations became",
     "unseen numpy_loop_over_samples": "item",
     "further keys_in_blocks_with_a_running_maximum": "operations became",
@@ -61,4 +69,4 @@ def test_dims_hold_and_nothing_is_warned_of(name, sizes):
 def test_the_samples_are_many_and_half_are_from_outside():
     assert len(OURS) >= 25 and len(outside_correct.SAMPLES) >= 13
     assert len(further_correct.SAMPLES) >= 20 and len(blind_correct.SAMPLES) >= 39
-    assert len(unseen_correct.SAMPLES) >= 44
+    assert len(unseen_correct.SAMPLES) >= 44 and len(fresh_correct.SAMPLES) >= 33

@@ -13,6 +13,7 @@ from attnlib import ShapeError, SingleHeadAttention, Trace, trace
 from attnlib.tracer import tracing
 from tests.tracer import (
     blind_raising,
+    fresh_raising,
     further_raising,
     outside_raising,
     raising_losses,
@@ -86,7 +87,7 @@ LATER = {
     for module in (
         further_raising, blind_raising, raising_products, raising_losses, raising_sequences,
         raising_patterns, raising_pairs, unseen_raising, unknown_raising,
-        raising_steps,
+        raising_steps, fresh_raising,
     )
     for name, sample in module.RAISING.items()
 }  # fmt: skip

@@ -8,14 +8,15 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnlib import trace
-from tests.tracer import blind_wrong, further_wrong, outside_wrong, unseen_wrong
+from tests.tracer import blind_wrong, fresh_wrong, further_wrong, outside_wrong, unseen_wrong
 from tests.tracer.wrong import WRONG
 
 OUTSIDE = {f"outside {name}": sample for name, sample in outside_wrong.WRONG.items()}
 FURTHER = {f"further {name}": sample for name, sample in further_wrong.WRONG.items()}
 BLIND = {f"blind {name}": sample for name, sample in blind_wrong.WRONG.items()}
 UNSEEN = {f"unseen {name}": sample for name, sample in unseen_wrong.WRONG.items()}
-ALL = {**WRONG, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN}
+FRESH = {f"fresh {name}": sample for name, sample in fresh_wrong.WRONG.items()}
+ALL = {**WRONG, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -38,7 +39,7 @@ def test_the_line_and_the_two_dims_are_named(name):
 def test_the_samples_are_many_and_half_are_from_outside():
     assert len(WRONG) >= 15 and len(outside_wrong.WRONG) >= 15
     assert len(further_wrong.WRONG) >= 16 and len(blind_wrong.WRONG) >= 31
-    assert len(unseen_wrong.WRONG) >= 31
+    assert len(unseen_wrong.WRONG) >= 31 and len(fresh_wrong.WRONG) >= 29
 
 
 MEETINGS = {
