@@ -41,6 +41,8 @@ def jupyterlab(folder: Path, *options: str) -> Iterator[str]:
         stdin=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
         text=True,
+        # Tests that run in the background have it ignored, and would hand that on.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
     )
     try:
         assert kernels.answers(port, running)
