@@ -20,7 +20,8 @@ from .planted.tracing import TRACING
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = "_build/html"
 
-pytestmark = [pytest.mark.planted, pytest.mark.timeout(300)]
+ROWS = [*FAULTS, *TRACING]
+OF_THE_TREE = [fault for fault in ROWS if not fault.file.startswith(PAGES)]
 
 
 def own_files() -> Iterator[str]:
@@ -64,7 +65,16 @@ def outcome(tests: tuple[str, ...], folder: Path) -> tuple[int, str]:
     return done.returncode, done.stdout
 
 
-@pytest.mark.parametrize("fault", [*FAULTS, *TRACING], ids=lambda fault: fault.name)
+@pytest.mark.parametrize("fault", OF_THE_TREE, ids=lambda fault: fault.name)
+def test_the_row_follows_the_code(fault: Fault) -> None:
+    """Told in a second, long before the faults are planted: each has one place."""
+    text = (ROOT / fault.file).read_text(encoding="utf-8")
+    assert text.count(fault.old) == 1, f"{fault.file} no longer holds {fault.old!r} once"
+
+
+@pytest.mark.parametrize("fault", ROWS, ids=lambda fault: fault.name)
+@pytest.mark.planted
+@pytest.mark.timeout(300)
 def test_planted_fault_is_red(fault: Fault, tmp_path: Path) -> None:
     if fault.file.startswith("native/") and C.compiler is None:
         pytest.skip("there is no C compiler on this machine")

@@ -125,7 +125,7 @@ TRACING = [
         "    except Exception:\n        return None\n",
         '    except Exception:\n        return candidate.code, ""\n',
         "test_errors.py",
-        "einsum_letter",
+        "first_that_runs",
     ),
     in_tracer(
         "a correction that only the sizes speak for",
@@ -146,8 +146,8 @@ TRACING = [
     in_tracer(
         "a correction that runs the reader's own layers",
         "explanations/scope.py",
-        'type(module).__module__.startswith("torch.nn")',
-        'type(module).__module__.startswith("")',
+        'startswith(("torch.nn", "einops.layers."))',
+        'startswith("")',
         "test_shape_errors.py",
         "readers_own",
     ),

@@ -11,6 +11,7 @@ from einops.layers.torch import Rearrange
 
 from attnlib import ShapeError, SingleHeadAttention, Trace, trace
 from attnlib.tracer import tracing
+from attnlib.tracer.explanations.clash import CLASHES, Candidate
 from tests.tracer import (
     blind_raising,
     fresh_raising,
@@ -201,6 +202,19 @@ def test_a_suggestion_is_code_in_the_readers_own_names(module, shape, suggestion
     assert found.error.suggestion == suggestion
     if suggestion is not None:
         assert eval(suggestion, {"self": module, "y": y}).shape == (2, shape[2], 12)
+
+
+@pytest.mark.parametrize(("offered", "shown"), [
+    (("q @ k", "q @ k.mT"), "q @ k.mT"),
+    (("q @ k", "k @ q"), None),
+])  # fmt: skip
+def test_of_the_corrections_offered_the_first_that_runs_is_shown(monkeypatch, offered, shown):
+    def scores(q, k):
+        return q @ k
+
+    monkeypatch.setitem(CLASHES, "matmul", lambda _: ("clash", [*map(Candidate, offered)]))
+    found = trace(scores, torch.zeros(2, 5, 3), torch.zeros(2, 4, 3), on_error="return")
+    assert found.error.suggestion == shown and ("try:" in found.error.message) == bool(shown)
 
 
 class Reads(torch.nn.Module):
