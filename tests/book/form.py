@@ -102,6 +102,18 @@ def without_alt(cells: list[Cell]) -> Iterator[str]:
             yield f"cell {index}: a picture without words"
 
 
+def without_caption(cells: list[Cell]) -> Iterator[str]:
+    """Below a picture stands what to see in it; what was measured is left to the cells."""
+    for index, cell in enumerate(cells):
+        kinds = [kind for output in cell.get("outputs", []) for kind in output.get("data", {})]
+        if any(kind.startswith("image/") for kind in kinds):
+            caption = cell["metadata"].get("mystnb", {}).get("figure", {}).get("caption", "")
+            if len(caption.split()) < 8 or not caption.endswith("."):
+                yield f"cell {index}: a caption of {len(caption.split())} words"
+            if re.search(r"\d", re.sub(r"`[^`]*`", "", caption)):
+                yield f"cell {index}: a number in a caption"
+
+
 def small_words(cells: list[Cell]) -> Iterator[str]:
     """Words in a picture can be read on a phone: nothing under 6.5 pixels on a column of 350."""
     for index, cell in enumerate(cells):

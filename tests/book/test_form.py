@@ -14,7 +14,14 @@ from .numbers import typed
 
 BOOK = notebooks.notebooks()
 CHAPTERS = [path for path in BOOK if path.stem[0].isdigit()]
-EVERYWHERE = (form.long_prose, form.long_code, form.without_alt, form.small_words, typed)
+EVERYWHERE = (
+    form.long_prose,
+    form.long_code,
+    form.without_alt,
+    form.without_caption,
+    form.small_words,
+    typed,
+)
 IN_CHAPTERS = (form.long_on_the_whole, form.too_many_ideas, form.opening_and_end)
 Rule = Callable[[list[form.Cell]], Iterator[str]]
 
@@ -51,6 +58,12 @@ def code(source: str, printed: str = "", *tags: str, alt: str | None = None) -> 
     return {"cell_type": "code", "metadata": metadata, "source": source, "outputs": outputs}
 
 
+def picture(caption: str) -> form.Cell:
+    cell = code("plot", alt="")
+    cell["metadata"]["mystnb"]["figure"] = {"caption": caption}
+    return cell
+
+
 def svg(width: float, size: float) -> form.Cell:
     """A picture `width` wide with words of that size."""
     drawing = f'<svg viewBox="0 0 {width} 90"><text style="font: {size}px sans-serif"/></svg>'
@@ -73,6 +86,9 @@ FAULTS = [
     (form.without_alt, [code("plot", alt="A picture of scores.")], "a picture with 4 words"),
     (form.without_alt, [prose("![](a.png)")], "a picture without words"),
     (form.without_alt, [prose('<img src="a.png">')], "a picture without words"),
+    (form.without_caption, [code("plot", alt="")], "a caption of 0 words"),
+    (form.without_caption, [picture("The more of them, the wider they spread")], "of 8 words"),
+    (form.without_caption, [picture("The weights of all the 6 tokens, row by row.")], "a number"),
     (form.small_words, [svg(700, 12)], "words of 6.0 pixels"),
     (form.small_words, [svg(300, 5)], "words of 5.8 pixels"),
     (form.opening_and_end, [TIME, END], "0 bullets at the start"),
@@ -101,6 +117,10 @@ RIGHT = [
     (form.long_code, [code("x\n" * 12), code("x\n" * 40, "", "hide-input")]),
     (form.too_many_ideas, [prose(f"## Idea {n}") for n in range(8)] + [prose("## Watch it")]),
     (form.without_alt, [code("plot", alt="Six cells in a row, the first of them is dark.")]),
+    (
+        form.without_caption,
+        [picture("Each row asks once, each column of `x2` is asked."), code("x")],
+    ),
     (form.small_words, [svg(700, 13.5), svg(200, 5)]),
     (form.opening_and_end, [START, TIME, END]),
     (form.two_questions, [ASKED, ANSWER, ANSWER, NEXT]),
