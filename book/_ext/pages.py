@@ -116,7 +116,9 @@ def sections(context):
 HASH = re.compile(r'<a class="headerlink"( href="[^"]*") title="([^"]*)">#</a>(</h\d>)?')
 CELL = re.compile(r'<div class="cell_(input|output)\b[^"]*"')
 # Tables, and the pictures that cells drew: on a phone a plot as wide as the page cannot be read.
-WIDE = re.compile(r'<table\b.*?</table>|<img\b[^>]*src="[^"]*_images/[^>]*>(?=\s*</?(?:div|figcaption)>)', re.S)
+WIDE = re.compile(
+    r'<table\b.*?</table>|<img\b[^>]*src="[^"]*_images/[^>]*>(?=\s*<(?:/div|figcaption)>)', re.S
+)
 SPOKEN = {"input": "Code", "output": "Output"}
 FOLD_TITLE = re.compile(r'<p class="(collapsed|expanded) admonition-title">(.*?)</p>', re.S)
 
