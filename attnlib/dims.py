@@ -65,6 +65,7 @@ def role(name: str) -> str | None:
 
 
 SHAPES: dict[str, dict[str, tuple[str, ...]]] = {}  # function -> argument -> its dims
+_OPTIONAL: dict[str, set[str]] = {}  # function -> the arguments that may be None
 _ADVICE: dict[str, dict[str, str]] = {}  # function -> dim -> what to do when two sizes differ
 _FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
 
@@ -83,19 +84,21 @@ def shapes(**advice: str) -> Callable[[Callable], Callable]:
     """
 
     def register(function: Callable) -> Callable:
+        hints = {a: (hint, *typing.get_args(hint)) for a, hint in function.__annotations__.items()}
         SHAPES[function.__name__] = {
             argument: tuple(kind.dim_str.split())
-            for argument, hint in function.__annotations__.items()
-            for kind in (hint, *typing.get_args(hint))
+            for argument, kinds in hints.items()
+            for kind in kinds
             if hasattr(kind, "dim_str")
         }
+        _OPTIONAL[function.__name__] = {a for a, kinds in hints.items() if type(None) in kinds}
         _ADVICE[function.__name__] = {"batch": "both must hold the same sequences", **advice}
         return function
 
     return register
 
 
-def check(function: str, /, *, owner: str | None = None, **tensors: Tensor | None) -> None:
+def check(function: str, /, *, owner: str | None = None, **tensors: typing.Any) -> None:
     """Refuse tensors that do not fit the signature of `function`; runs no torch operation.
 
     Raises: DtypeError, DeviceError or ShapeError, spoken by `owner` (by default `function`).
@@ -109,14 +112,12 @@ both must come from projections with the same head_size
     """
     owner = owner or function
     signature = SHAPES[function]
-    given = {name: tensor for name, tensor in tensors.items() if tensor is not None}
-    first = next(iter(given))
+    given = {n: t for n, t in tensors.items() if t is not None or n not in _OPTIONAL[function]}
     bound: dict[str, tuple] = {}  # dim -> its size and the argument that set it
     for name, tensor in given.items():
         check_float(owner, name, tensor, signature[name])
-        _check_same_home(owner, first, given[first], name, tensor)
-        axes = _name_axes(signature[name], tensor.shape)
-        if axes is None:
+        _check_same_home(owner, *next(iter(given.items())), name, tensor)
+        if (axes := _name_axes(signature[name], tensor.shape)) is None:
             raise ShapeError(
                 f"{owner}: {name} has {len(tensor.shape)} axes, {shape_text((), tensor.shape)}, "
                 f"but must be ({', '.join(signature[name])}); view or index it into that form"
@@ -163,10 +164,10 @@ def check_dense(owner: str, name: str, tensor: Tensor) -> None:
 convert it with torch.tensor(x)
     """
     if not isinstance(tensor, Tensor):
-        raise DtypeError(
-            f"{owner}: {name} is a {type(tensor).__name__} but must be a torch.Tensor; "
-            f"convert it with torch.tensor({name})"
-        )
+        came, cure = f"a {type(tensor).__name__}", f"convert it with torch.tensor({name})"
+        if tensor is None:
+            came, cure = "None", "the function that made it may lack its return"
+        raise DtypeError(f"{owner}: {name} is {came} but must be a torch.Tensor; {cure}")
     if tensor.is_nested or tensor.layout != torch.strided:
         came, cure = "nested", f"torch.nested.to_padded_tensor({name}, 0.0)"
         if not tensor.is_nested:
@@ -265,8 +266,7 @@ def shape_text(dims: Sequence[str], shape: Sequence[int]) -> str:
         >>> shape_text((), (8, 16))
         '(8, 16)'
     """
-    axes = _name_axes(dims, shape) if dims else None
-    if axes is None:
+    if not dims or (axes := _name_axes(dims, shape)) is None:
         return f"({', '.join(map(str, shape))})"
     return f"({', '.join(_size_text(dim, size, '=') for dim, size in axes if size != ())})"
 

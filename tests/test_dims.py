@@ -9,6 +9,7 @@ import pytest
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+import attnlib
 from attnlib import DeviceError, DtypeError, ShapeError, dims
 
 ALIASES = {
@@ -86,6 +87,36 @@ def test_the_check_runs_no_operation() -> None:
 
 def test_what_was_not_given_is_not_checked() -> None:
     dims.check("project", x=torch.zeros(5, 24), weight=torch.zeros(6, 24), bias=None)
+
+
+X = torch.zeros(2, 5, 24)
+FORGOTTEN = {
+    "project: x": lambda: attnlib.project(None, torch.zeros(6, 24)),
+    "project: weight": lambda: attnlib.project(X, None),
+    "attention_scores: q": lambda: attnlib.attention_scores(None, X),
+    "attention_scores: k": lambda: attnlib.attention_scores(X, None),
+    "scale_scores: scores": lambda: attnlib.scale_scores(None, 4),
+    "mask_scores: may_attend": lambda: attnlib.mask_scores(X, None),
+    "attention_weights: scores": lambda: attnlib.attention_weights(None),
+    "weighted_sum: v": lambda: attnlib.weighted_sum(X, None),
+    "split_heads: x": lambda: attnlib.split_heads(None, 4),
+    "merge_heads: x": lambda: attnlib.merge_heads(None),
+    "attention: v": lambda: attnlib.attention(X, X, None),
+    "SelfAttention: x": lambda: attnlib.SelfAttention(24, 6)(None),
+    "SingleHeadAttention: x": lambda: attnlib.SingleHeadAttention(24, 6)(None),
+    "MultiHeadAttention: x": lambda: attnlib.MultiHeadAttention(24, 4)(None),
+    "from_fused: weight": lambda: attnlib.from_fused(None, n_heads=4),
+}
+
+
+@pytest.mark.bad_input
+@pytest.mark.parametrize("place", FORGOTTEN)
+def test_none_in_place_of_a_tensor_is_refused_by_name(place: str) -> None:
+    """What a function without its return gives; only an argument that may be left out may be it."""
+    with pytest.raises(
+        DtypeError, match=rf"^{place} is None but must be a torch\.Tensor; the func"
+    ):
+        FORGOTTEN[place]()
 
 
 def test_an_error_speaks_for_its_owner() -> None:
