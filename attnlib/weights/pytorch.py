@@ -55,7 +55,8 @@ def to_torch(layer: MultiHeadAttention) -> nn.MultiheadAttention:
     `attn_mask=~causal_mask(S)`, inverted because True means "may not" there.
 
     Shapes: query, key, value (heads*H = n_embd, n_embd) -> in_proj_weight (3 * n_embd, n_embd).
-    Raises: ShapeError (heads*H is not n_embd, no output projection), DtypeError.
+    Raises: ShapeError (heads*H is not n_embd, no output projection or one to another width),
+        DtypeError.
     Example:
         >>> to_torch(MultiHeadAttention(8, 2)).in_proj_weight.shape
         torch.Size([24, 8])
@@ -76,7 +77,13 @@ def to_torch(layer: MultiHeadAttention) -> nn.MultiheadAttention:
             "to_torch: layer has no output projection, which nn.MultiheadAttention always has; "
             f"set layer.out to a nn.Linear({n_embd}, {n_embd})"
         )
-    bias = layer.query.bias is not None
+    if layer.out.out_features != n_embd:
+        raise ShapeError(
+            f"to_torch: layer.out gives {layer.out.out_features} features but n_embd = {n_embd}, "
+            "and nn.MultiheadAttention gives as many as it reads; keep the projection aside"
+        )
+    # There one option is for all biases; stack and from_fused make layers that have some of them.
+    bias = layer.query.bias is not None or layer.out.bias is not None
     copy = nn.MultiheadAttention(n_embd, layer.n_heads, layer.dropout, bias, batch_first=True)
     copy.to(layer.query.weight).train(layer.training)
     with torch.no_grad():
@@ -88,13 +95,17 @@ def to_torch(layer: MultiHeadAttention) -> nn.MultiheadAttention:
 def _pairs(
     ours: MultiHeadAttention, theirs: nn.MultiheadAttention
 ) -> list[tuple[torch.Tensor, torch.Tensor]]:
-    """Pair each weight and bias of ours with the place that holds it in theirs."""
+    """Pair each weight and bias of ours with the place that holds it in theirs.
+
+    A bias that ours lacks stays there what it was made as, zeros.
+    """
     projections = (ours.query, ours.key, ours.value)
     pairs = list(zip((p.weight for p in projections), theirs.in_proj_weight.chunk(3), strict=True))
     out = ours.out
     assert isinstance(out, nn.Linear)
     pairs.append((out.weight, theirs.out_proj.weight))
     if theirs.in_proj_bias is not None:
-        pairs += zip((p.bias for p in projections), theirs.in_proj_bias.chunk(3), strict=True)
-        pairs.append((out.bias, theirs.out_proj.bias))
+        places = (*theirs.in_proj_bias.chunk(3), theirs.out_proj.bias)
+        biases = zip((layer.bias for layer in (*projections, out)), places, strict=True)
+        pairs += [(bias, place) for bias, place in biases if bias is not None]
     return pairs

@@ -6,7 +6,16 @@ import pytest
 import torch
 from torch import nn
 
-from attnlib import DtypeError, MultiHeadAttention, ShapeError, causal_mask, from_torch, to_torch
+from attnlib import (
+    DtypeError,
+    MultiHeadAttention,
+    ShapeError,
+    SingleHeadAttention,
+    causal_mask,
+    from_torch,
+    stack,
+    to_torch,
+)
 
 
 @pytest.mark.parametrize("bias", [False, True])
@@ -30,6 +39,16 @@ def test_to_torch_gives_the_same_outputs(bias: bool) -> None:
     theirs, x = to_torch(ours), torch.randn(2, 5, 24).double()
     may_not = ~causal_mask(5)
     torch.testing.assert_close(theirs(x, x, x, attn_mask=may_not)[0], ours(x))
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize("outside", [False, True])
+def test_to_torch_gives_the_same_outputs_where_some_biases_are_missing(inside, outside) -> None:
+    """As `stack` leaves them, with an output projection put in, and `from_fused` may make them."""
+    ours = stack([SingleHeadAttention(24, 6, bias=inside, causal=False) for _ in range(4)]).double()
+    ours.out = nn.Linear(24, 24, bias=outside).double()
+    theirs, x = to_torch(ours), torch.randn(2, 5, 24).double()
+    torch.testing.assert_close(theirs(x, x, x)[0], ours(x))
 
 
 def test_there_and_back_changes_nothing() -> None:
@@ -72,6 +91,9 @@ def test_to_torch_refuses_what_has_no_place_there() -> None:
     without = MultiHeadAttention(24, 4)
     without.out = nn.Identity()
     with pytest.raises(ShapeError, match="to_torch: layer has no output projection"):
+        to_torch(without)
+    without.out = nn.Linear(24, 7)
+    with pytest.raises(ShapeError, match=r"to_torch: layer\.out gives 7 features but n_embd = 24"):
         to_torch(without)
 
 
