@@ -16,7 +16,8 @@ from urllib.parse import quote
 # git@host:owner/name and ssh://git@host/owner/name, as people clone.
 _SSH = re.compile(r"(?:ssh://)?(?:[\w.-]+@)([\w.-]+)(?::\d+/|[:/])(.+)")
 
-_IMPORTED = re.compile(r"^\s*(?:import|from)\s+(\w+)", re.M)
+# A folder that is imported, or whose files are read.
+_NAMED = re.compile(r"""^\s*(?:import|from)\s+(\w+)|Path\("(?:\.\./)*(\w+)""", re.M)
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,11 @@ class Repository:
 
 
 def needs_a_copy(notebook: Path, root: Path) -> bool:
-    """Tell whether a notebook's code imports a folder of the repository that no wheel holds."""
+    """Tell whether a notebook's code needs a folder of the repository that no wheel holds."""
     cells = json.loads(notebook.read_text(encoding="utf-8"))["cells"]
     code = "\n".join("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
-    imported = set(_IMPORTED.findall(code)) - {"attnlib"}
-    return any((root / name).is_dir() for name in imported)
+    named = {name for pair in _NAMED.findall(code) for name in pair} - {"attnlib", ""}
+    return any((root / name).is_dir() for name in named)
 
 
 def address(remote: str) -> str | None:

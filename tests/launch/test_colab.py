@@ -77,7 +77,12 @@ def test_placing_it_twice_changes_nothing_and_a_new_release_replaces_it() -> Non
 
 @pytest.mark.parametrize(
     ("code", "offered"),
-    [("from attnlib import trace\nimport torch", True), ("import torch\n  import native", False)],
+    [
+        ("from attnlib import trace\nimport torch", True),
+        ("import torch\n  import native", False),
+        ('where = Path("../native/measured.json")', False),
+        ('open("native.txt")', True),
+    ],
 )
 def test_a_page_offers_colab_where_its_notebook_runs_alone(
     code: str, offered: bool, tmp_path: Path
