@@ -24,6 +24,7 @@ class Rerun:
     fn: Callable
     args: tuple
     kwargs: dict[str, Any]
+    tensors: list[Tensor]  # those among the arguments that have a row, in the order of the rows
     again: Callable
     unstarted: list[Optimizer]
 
@@ -38,9 +39,8 @@ def recheck(trace: Record, run: Rerun | None, sizes: dict[str, int]) -> Check:
         if isinstance(size, bool) or not isinstance(size, int) or size < 0:
             raise ValueError(f"{name} = {size!r} must be a whole number, 0 or more")
     if run is None:
-        return Check(
-            unchecked=True, reason="the function is gone (released, loaded, or loose code)"
-        )
+        gone = "the function is gone (released, loaded, or loose code)"
+        return Check((), True, gone, changed)
     if trace.error is not None:
         return Check((), True, "the run had failed", changed)
     new = {**_factors(trace), **sizes}
@@ -87,12 +87,13 @@ def _said(error: BaseException) -> str:
 
 
 def _again(trace: Record, run: Rerun, fn: Callable, new: dict[str, int]) -> Record:
-    inputs = {step.variable: step for step in trace.steps if step.kind == "input"}
-    infos = iter([info for step in inputs.values() for info in step.outputs])
+    inputs = [info for step in trace.steps if step.kind == "input" for info in step.outputs]
+    # By what they are, not by their place: keywords come in any order.
+    infos = dict(zip(map(id, run.tensors), inputs, strict=True))
 
     def at_new_sizes(value: Any) -> Any:
         if isinstance(value, Tensor):
-            info = next(infos)
+            info = infos[id(value)]
             pairs = zip(info.dims, info.shape, strict=True)
             shape = [size_of(dim, size, new) for dim, size in pairs]
             empty = torch.empty(shape, dtype=value.dtype, device="meta")

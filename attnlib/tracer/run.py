@@ -98,7 +98,7 @@ def trace(
         builder.input(name, state, site)
     result = assemble(builder, title=_title(fn), output=output, failure=failure)
     again = functools.partial(trace, tiny=0, deep=deep)
-    result.remember(Rerun(fn, args, words, again, fresh))
+    result.remember(Rerun(fn, args, words, [tensor for _, tensor in tensors], again, fresh))
     if failure is not None and on_error == "raise":
         failure.attnlib_trace = result  # type: ignore[attr-defined]  # told on the exception
         raise failure
@@ -173,13 +173,16 @@ def _tensors(fn: Callable, args: tuple, words: Mapping[str, Any]) -> Iterator[tu
     except (TypeError, ValueError):
         bound = {f"x{place}": value for place, value in enumerate(args)} | dict(words)
     for name, value in bound.items():
-        if isinstance(value, Tensor):
-            yield name, value
-        elif isinstance(value, tuple | list):
-            for place, item in enumerate(value):
-                if isinstance(item, Tensor):
-                    yield f"{name}[{place}]", item
-        elif isinstance(value, dict):
-            for key, item in value.items():
-                if isinstance(item, Tensor):
-                    yield str(key), item
+        yield from _within(name, value)
+
+
+def _within(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:
+    """Yield the tensors that an argument holds: ``pairs[0][1]``, and a dict's by their keys."""
+    if isinstance(value, Tensor):
+        yield name, value
+    elif isinstance(value, tuple | list):
+        for place, item in enumerate(value):
+            yield from _within(f"{name}[{place}]", item)
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield from _within(str(key), item)

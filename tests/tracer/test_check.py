@@ -128,6 +128,37 @@ def test_numbers_of_such_a_table_may_still_be_asked_for():
     assert trace(rows, X, dims="batch c").check(c=6)
 
 
+def test_keywords_may_come_in_any_order():
+    def scores(q, k):
+        return q @ k.mT
+
+    q, k = torch.randn(2, 5, 4), torch.randn(2, 7, 4)
+    result = trace(scores, k=k, q=q, dims={"q": "batch Sq H", "k": "batch Sk H"})
+    check = result.check(Sq=11, Sk=3)
+    assert check and check.dims == ("Sq", "Sk"), check
+
+
+def test_tensors_in_lists_of_tuples_are_inputs_and_are_given_again():
+    def attend(x, cache):
+        for k, v in cache:
+            x = x + (x @ k.mT) @ v
+        return x
+
+    cache = [(torch.randn(2, 7, 4), torch.randn(2, 7, 4)) for _ in range(2)]
+    given = {f"cache[{layer}][{part}]": "batch Sk H" for layer in (0, 1) for part in (0, 1)}
+    result = trace(attend, torch.randn(2, 5, 4), cache, dims={"x": "batch S H", **given})
+    assert [step.variable for step in result.steps if step.kind == "input"] == ["x", *given]
+    check = result.check(batch=3, S=6, Sk=11)
+    assert check and set(check.dims) == {"batch", "S", "Sk"}, check
+
+
+def test_what_cannot_be_run_again_says_at_which_sizes():
+    result = trace(lambda x: x * 2, X, dims="S H")
+    result.release()
+    check = result.check(S=11)
+    assert not check and str(check).startswith("not checked at S = 11: the function is gone")
+
+
 def test_a_device_that_the_code_names_is_still_a_fault():
     def fixed(x):
         return x + torch.ones(4, device="cpu")
