@@ -2,15 +2,18 @@
 
 A function reaches things through its closure, its globals and its defaults; a module or an
 optimizer through its attributes. All of them are copied together, so that an optimizer still holds
-the parameters of its model; every tensor becomes one of the meta device.
+the parameters of its model; every tensor becomes one of the meta device. A class is not copied:
+what it holds for all of its instances is put back afterwards.
 """
 
 from __future__ import annotations
 
 import copy
 import functools
+import sys
 import types
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -33,12 +36,15 @@ class Ghosts:
         self._unstarted = {id(optimizer) for optimizer in unstarted}
         self._memo: dict[int, Any] = {}
         self._kept: list[Any] = []  # what has been copied keeps its id
+        self._classes: dict[type, None] = {}  # the reader's own, of what was copied or is named
 
     def of(self, value: Any) -> Any:
         """Return a copy of a value that shares no number with it.
 
         Raises: TypeError for what cannot be copied (a generator that is running, a lock).
         """
+        if isinstance(value, type):
+            self._meet(value)
         if isinstance(value, _SHARED):
             return value
         if id(value) in self._memo:
@@ -51,6 +57,12 @@ class Ghosts:
         if isinstance(value, functools.partial):
             args, words = map(self.of, value.args), self._items(value.keywords)
             return functools.partial(self.of(value.func), *args, **words)
+        if hasattr(value, "cache_parameters"):  # functools.cache, lru_cache: with nothing in it
+            again = functools.lru_cache(**value.cache_parameters())
+            copied = self._memo[id(value)] = again(self.of(value.__wrapped__))
+            return copied
+        for part in value.modules() if isinstance(value, nn.Module) else (value,):
+            self._meet(type(part))
         for tensor in _tensors(value):
             if id(tensor) not in self._memo:
                 self._kept.append(tensor)
@@ -59,6 +71,32 @@ class Ghosts:
         if id(value) in self._unstarted:
             copied.state.clear()
         return copied
+
+    @contextmanager
+    def restored(self) -> Iterator[None]:
+        """Put back, at the end, the lists and tables that the reader's classes hold."""
+        held = [
+            (value, copy.copy(value))
+            for cls in self._classes
+            for name, value in vars(cls).items()
+            if isinstance(value, dict | list | set) and not name.startswith("__")
+        ]
+        try:
+            yield
+        finally:
+            for value, before in held:
+                if isinstance(value, list):
+                    value[:] = before
+                else:
+                    value.clear()
+                    value.update(before)
+
+    def _meet(self, cls: type) -> None:
+        """Remember a class of the reader's, and its bases."""
+        for base in cls.__mro__:
+            module = sys.modules.get(base.__module__)
+            if kind_of(getattr(module, "__file__", None) or "") is not LIBRARY:
+                self._classes[base] = None
 
     def _items(self, values: dict) -> dict:
         return {name: self.of(value) for name, value in values.items()}

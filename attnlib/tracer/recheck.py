@@ -46,13 +46,14 @@ def recheck(trace: Record, run: Rerun | None, sizes: dict[str, int]) -> Check:
     new = {**_factors(trace), **sizes}
     reason = ""
     for factories in _FACTORIES:
+        ghosts = Ghosts(run.unstarted)
         try:
-            fn = Ghosts(run.unstarted).of(run.fn)
+            fn = ghosts.of(run.fn)
         except Exception as error:
             said = f"what it works with cannot be copied ({_said(error)}), and must not be changed"
             return Check((), True, said, changed)
         try:
-            with factories():
+            with ghosts.restored(), factories():
                 again = _again(trace, run, fn, new)
         except Exception as error:
             reason = f"at these sizes on the meta device it raises {type(error).__name__}"

@@ -74,6 +74,44 @@ def test_the_module_is_found_wherever_the_code_keeps_it(name):
     assert trace(WAYS[name], X, dims="batch c").check(batch=5)
 
 
+@functools.lru_cache(maxsize=8)
+def triangle(S):
+    return torch.ones(S, S).tril()
+
+
+def test_a_cached_function_fills_a_cache_of_its_own():
+    """Else the reader's next call would be given what was made without numbers."""
+
+    def masked(x):
+        scores = x @ x.mT + torch.zeros(len(x), len(x))  # not on the device of the inputs
+        return scores * triangle(len(x))
+
+    triangle.cache_clear()
+    assert trace(masked, X, dims="S H").check(S=9)
+    assert triangle.cache_info().currsize == 1 and triangle.cache_info().maxsize == 8
+    assert triangle(9).device.type == "cpu"
+
+
+class Shared(nn.Module):
+    masks: dict = {}  # noqa: RUF012 - as readers write it
+    lengths: list = []  # noqa: RUF012
+
+    def forward(self, x):
+        Shared.lengths.append(len(x))
+        if len(x) not in self.masks:
+            self.masks[len(x)] = torch.ones(len(x), len(x), device=x.device)
+        return self.masks[len(x)] @ x
+
+
+@pytest.mark.parametrize("fn", [Shared(), lambda x: Shared()(x)], ids=["module", "function"])
+def test_what_a_class_keeps_for_all_of_its_instances_is_put_back(fn):
+    Shared.masks.clear()
+    Shared.lengths.clear()
+    assert trace(fn, X, dims="S H").check(S=9)
+    assert list(Shared.masks) == [2] and Shared.masks[2].device.type == "cpu"
+    assert Shared.lengths == [2]
+
+
 def test_what_cannot_be_copied_is_not_touched():
     numbers = (n for n in range(9))
 
