@@ -16,7 +16,7 @@ from ..errors import ShapeError
 from .adoption import Adopted
 from .assembly import assemble
 from .builder import Builder
-from .eager import eagerly
+from .eager import Eagerly
 from .frames import LIBRARY, kind_of
 from .ghosts import unstarted
 from .given import Given, annotated, parse
@@ -86,7 +86,7 @@ def trace(
     failure = output = None
     with Adopted(recorder, fn, deep=deep) as adopted:
         try:
-            with eagerly(), _inside(deep), recorder:
+            with Eagerly(), _inside(deep), recorder:
                 output = fn(*args, **words)
         except Exception as error:
             failure = error
@@ -100,7 +100,7 @@ def trace(
     again = functools.partial(trace, tiny=0, deep=deep)
     result.remember(Rerun(fn, args, words, [tensor for _, tensor in tensors], again, fresh))
     if failure is not None and on_error == "raise":
-        failure.attnlib_trace = result  # type: ignore[attr-defined]  # told on the exception
+        _hand_on(result, failure)
         raise failure
     return result
 
@@ -132,15 +132,20 @@ def tracing(
     with Adopted(recorder, caller, deep=deep) as adopted:
         del caller
         try:
-            with eagerly(), _inside(deep), recorder:
+            with Eagerly(), _inside(deep), recorder:
                 yield result
         except Exception as error:
             failure = error
     builder = Builder(recorder, given, adopted.names)
     assemble(builder, title="tracing", failure=failure, into=result)
     if failure is not None:
-        failure.attnlib_trace = result  # type: ignore[attr-defined]  # told on the exception
+        _hand_on(result, failure)
         raise failure
+
+
+def _hand_on(result: Trace, failure: Exception) -> None:
+    with contextlib.suppress(Exception):  # a frozen one takes nothing, and is raised as it is
+        failure.attnlib_trace = result  # type: ignore[attr-defined]
 
 
 def _inside(deep: bool) -> contextlib.AbstractContextManager:

@@ -1,6 +1,7 @@
 """What must not go wrong: nothing left behind, nothing kept, nothing that names could break."""
 
 import copy
+import dataclasses
 import gc
 import io
 import os
@@ -241,6 +242,61 @@ def test_the_first_to_compile_may_be_the_traced_code(tmp_path):
         check=False, env={**os.environ, "PYTHONPATH": home},
     )  # fmt: skip
     assert told.stdout == "input mul add\n", told.stderr
+
+
+def test_traces_that_overlap_in_threads_leave_the_compiler_as_it_was(monkeypatch):
+    """The first to begin is the first to end, so that neither sees what was there before both."""
+    import torch._dynamo
+
+    stance = torch._dynamo.eval_frame._stance
+    for loaded in (True, False):
+        if not loaded:
+            monkeypatch.delitem(sys.modules, "torch._dynamo")  # as before anything is compiled
+        compile = torch.compile
+        begun, inside, ended = threading.Event(), threading.Event(), threading.Event()
+
+        def first(x, begun=begun, inside=inside):
+            begun.set()
+            assert inside.wait(20)
+            return x + 1
+
+        def second(x, inside=inside, ended=ended):
+            inside.set()
+            assert ended.wait(20)
+            return x + 1
+
+        def trace_and_say(ended=ended, first=first):
+            trace(first, torch.ones(2))
+            ended.set()
+
+        one = threading.Thread(target=trace_and_say)
+        one.start()
+        assert begun.wait(20)
+        trace(second, torch.ones(2))
+        one.join()
+        assert torch.compile is compile
+        assert torch._dynamo.eval_frame._stance.stance == stance.stance
+
+
+@dataclasses.dataclass(frozen=True)
+class Frozen(Exception):
+    size: int
+
+
+class Closed(Exception):
+    def __setattr__(self, name, value):
+        raise RuntimeError("nothing is to be added here")
+
+
+@pytest.mark.parametrize("error", [Frozen(3), Closed("no")], ids=["frozen", "closed"])
+def test_an_exception_that_takes_no_note_is_still_the_readers_own(error):
+    def run(x):
+        raise error
+
+    with pytest.raises(type(error)) as caught:
+        trace(run, torch.ones(2))
+    assert caught.value is error
+    assert type(error).__name__ in trace(run, torch.ones(2), on_error="return").error.message
 
 
 EVIL = 'a<!--<script>alert(1)</script>|`x`\n\x1b[31m"\u202e'

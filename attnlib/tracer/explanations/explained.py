@@ -6,6 +6,7 @@ torch's own words come last, so that they can be searched for.
 from __future__ import annotations
 
 import ast
+import contextlib
 import math
 import traceback
 import types
@@ -58,8 +59,9 @@ def explained(builder: Builder, failure: BaseException) -> Failure:
         if builder.recorder.strict:
             raise
         found = bare(failure)
-    if not hasattr(failure, "attnlib_trace"):
-        failure.add_note(found.message)
+    with contextlib.suppress(Exception):  # a frozen one takes no note
+        if not hasattr(failure, "attnlib_trace"):
+            failure.add_note(found.message)
     return found
 
 
