@@ -18,6 +18,7 @@ from torch import nn
 from .constructors import Named, readable
 from .labels import Dim
 from .recorder import Recorder
+from .states import has_shape
 
 
 class Adopted:
@@ -34,9 +35,13 @@ class Adopted:
                 self.names.setdefault(module, ".".join(filter(None, (prefix, path))))
 
     def __enter__(self) -> Adopted:
-        for module in self.names:
-            if readable(type(module)) or (self._deep and type(module) is nn.MultiheadAttention):
-                self._tag(module)
+        try:
+            for module in self.names:
+                if readable(type(module)) or (self._deep and type(module) is nn.MultiheadAttention):
+                    self._tag(module)
+        except BaseException:
+            self.__exit__()
+            raise
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -56,7 +61,7 @@ class Adopted:
         written = named.parameters()
         for name, sizes in written.items():
             for tensor in _held(module, name.split(".")):
-                if len(sizes) != tensor.dim():
+                if not has_shape(tensor) or len(sizes) != tensor.dim():
                     continue
                 identity = self._recorder.state(tensor).identity
                 identity.weight = True
@@ -68,16 +73,18 @@ class Adopted:
         """Turn tagged ints back into plain ones, in containers too; what holds none is kept."""
         if isinstance(value, Dim):
             return int(value) if value.label.owner is self._owner else value
-        if not deep or not isinstance(value, list | dict | tuple):
+        if not deep or not isinstance(value, list | dict | tuple | set):
             return value
-        items = list(value.values()) if isinstance(value, dict) else list(value)
-        new = [self.plain(item, deep - 1) for item in items]
+        items = list(value.items()) if isinstance(value, dict) else list(value)
+        inner = deep if isinstance(value, dict) else deep - 1  # an item is a pair there
+        new = [self.plain(item, inner) for item in items]
         if all(old is item for old, item in zip(items, new, strict=True)):
             return value
         if isinstance(value, list):
             value[:] = new
-        elif isinstance(value, dict):
-            value.update(zip(list(value), new, strict=True))
+        elif isinstance(value, dict | set):
+            value.clear()  # an equal key would stay the one that it was
+            value.update(new)
         else:
             named = hasattr(value, "_fields")
             value = type(value)(*new) if named else type(value)(new)

@@ -94,6 +94,8 @@ def _again(trace: Record, run: Rerun, fn: Callable, new: dict[str, int]) -> Reco
 
     def at_new_sizes(value: Any) -> Any:
         if isinstance(value, Tensor):
+            if id(value) not in infos:
+                raise TypeError("a nested tensor has no other sizes")
             info = infos[id(value)]
             pairs = zip(info.dims, info.shape, strict=True)
             shape = [size_of(dim, size, new) for dim, size in pairs]

@@ -20,7 +20,7 @@ from .labels import Dim, Label
 from .notes import Call, ShapeRead, State
 from .operations import PROPERTIES, canonical
 from .stack import Stack
-from .states import States
+from .states import States, Undescribed
 from .symbols import Symbols
 
 _QUIET = {
@@ -103,8 +103,8 @@ class Recorder(TorchFunctionMode):
             call.args = self.states.freeze(args, call.inputs)
             call.kwargs = self.states.freeze(kwargs, call.inputs) if kwargs else kwargs
             call.spaces = _numbers(frame) if call.op in _SIZED and call.direct else ({}, {})
-        except Exception:
-            if self.strict:
+        except Exception as error:
+            if self.strict and not isinstance(error, Undescribed):
                 raise
             return None
         return call
@@ -124,8 +124,8 @@ class Recorder(TorchFunctionMode):
                 states = tuple(self.state(tensor) for tensor in _tensors(out))
                 call.kind = _kind(call.op, states[0], call.inputs)
                 call.out = states[0] if isinstance(out, Tensor) else states
-        except Exception:
-            if self.strict:
+        except Exception as error:
+            if self.strict and not isinstance(error, Undescribed):
                 raise
             self.dropped += 1
             return
@@ -140,6 +140,14 @@ class Recorder(TorchFunctionMode):
         library = kind_of(code.co_filename) is LIBRARY
         if self._left <= 0 or (library and not (self._deep and code.co_name in OPENED)):
             return out
+        try:
+            return self._tagged(out, args, kwargs, frame)
+        except Exception as error:
+            if self.strict and not isinstance(error, Undescribed):
+                raise
+            return out
+
+    def _tagged(self, out, args, kwargs, frame: types.FrameType) -> Dim | torch.Size:
         state = self.state(args[0])
         labels = self.labels(state)
         axis = None

@@ -24,6 +24,7 @@ from .recheck import Rerun
 from .recorder import Recorder
 from .report import Trace
 from .source import definition, is_ours
+from .states import has_shape
 
 
 def trace(
@@ -81,7 +82,8 @@ def trace(
         if name in given:
             given[name].apply(recorder.symbols, labels, name)
         elif name in hinted:
-            hinted[name].suggest(recorder.symbols, labels, book=is_ours(code.co_filename))
+            ours = code is not None and is_ours(code.co_filename)
+            hinted[name].suggest(recorder.symbols, labels, book=ours)
     fresh = unstarted(fn)
     failure = output = None
     with Adopted(recorder, fn, deep=deep) as adopted:
@@ -184,7 +186,8 @@ def _tensors(fn: Callable, args: tuple, words: Mapping[str, Any]) -> Iterator[tu
 def _within(name: str, value: Any) -> Iterator[tuple[str, Tensor]]:
     """Yield the tensors that an argument holds: ``pairs[0][1]``, and a dict's by their keys."""
     if isinstance(value, Tensor):
-        yield name, value
+        if has_shape(value):
+            yield name, value
     elif isinstance(value, tuple | list):
         for place, item in enumerate(value):
             yield from _within(f"{name}[{place}]", item)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 from torch.utils.weak import WeakTensorKeyDictionary
 
 from .labels import Label
@@ -13,6 +14,14 @@ from .notes import Identity, State
 from .symbols import Symbols
 
 _KEPT = (bool, int, float, complex, str, torch.dtype, torch.device, type(Ellipsis))
+
+
+class Undescribed(Exception):
+    """A tensor that has no shape to write down: nested, or a parameter that is not made yet."""
+
+
+def has_shape(tensor: Tensor) -> bool:
+    return not (tensor.is_nested or is_lazy(tensor))
 
 
 class States:
@@ -38,6 +47,8 @@ class States:
 
     def of(self, tensor: Tensor) -> State:
         """Describe a tensor as it is now; the same description while nothing writes into it."""
+        if not has_shape(tensor):
+            raise Undescribed
         known = self._known.get(tensor)
         version = _version(tensor)
         if known is not None and known.version == version and known.shape == tensor.shape:
@@ -49,7 +60,7 @@ class States:
         try:
             state.strides, state.offset = tensor.stride(), int(tensor.storage_offset())
             state.storage = tensor.untyped_storage()._cdata
-        except (RuntimeError, NotImplementedError):  # sparse, nested, functorch: no strides
+        except (RuntimeError, NotImplementedError):  # sparse, functorch: no strides
             state.strides, state.offset, state.storage = (), 0, None
         state.values = self._values(tensor)
         if known is not None and known.shape == state.shape and known.strides == state.strides:

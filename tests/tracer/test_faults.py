@@ -4,6 +4,7 @@ import copy
 import dataclasses
 import gc
 import io
+import json
 import os
 import pickle
 import subprocess
@@ -14,12 +15,13 @@ from pathlib import Path
 
 import pytest
 import torch
+from jaxtyping import Float
 from torch import nn
 from torch.overrides import _get_current_function_mode_stack
 
 import attnlib
 from attnlib import SingleHeadAttention, Trace, trace
-from attnlib.tracer import page, tracing
+from attnlib.tracer import adoption, page, tracing
 from attnlib.tracer.page import html
 from attnlib.tracer.symbols import Dim
 
@@ -28,7 +30,7 @@ class Counting(nn.Module):
     def __init__(self, n_embd, heads):
         super().__init__()
         self.heads, self.calls, self.seen = heads, 1, [3]
-        self.sizes, self.pair = {}, (0, 0)
+        self.sizes, self.pair, self.masks, self.met = {}, (0, 0), {}, set()
         self.proj = nn.Linear(n_embd, n_embd)
 
     def forward(self, x, fail=None):
@@ -38,6 +40,8 @@ class Counting(nn.Module):
         self.seen.append(T)
         self.sizes["T"] = T
         self.pair = (B, T)
+        self.masks[T], self.masks[B, T] = T, B
+        self.met.add(T)
         self.shape = x.shape
         y = self.proj(x).view(B, T, self.heads, -1)
         if fail:
@@ -46,9 +50,9 @@ class Counting(nn.Module):
 
 
 def dims_in(value):
-    items = value.values() if isinstance(value, dict) else value
+    items = value.items() if isinstance(value, dict) else value
     return type(value) is Dim or (
-        isinstance(value, list | tuple | dict) and any(type(item) is Dim for item in items)
+        isinstance(value, list | tuple | dict | set) and any(map(dims_in, items))
     )
 
 
@@ -76,11 +80,75 @@ def test_nothing_is_left_behind(fail):
     clean(module)
     assert (module.calls, module.heads, module.last, module.seen) == (2, 3, 5, [3, 5])
     assert module.sizes == {"T": 5} and module.pair == (2, 5) and type(module.calls) is int
+    assert module.masks == {5: 5, (2, 5): 2} and module.met == {5}
     assert type(module.shape) is torch.Size and not dims_in(module.shape)
     assert all(torch.equal(before[name], value) for name, value in module.state_dict().items())
     torch.save(module, io.BytesIO())
     pickle.loads(pickle.dumps(module))
     copy.deepcopy(module)
+
+
+class Lazy(nn.Module):
+    def __init__(self, n_embd=None, width=4):
+        super().__init__()
+        self.width = width
+        if n_embd is None:
+            self.key = nn.LazyLinear(width)
+        else:
+            self.key = nn.Linear(n_embd, width)
+
+    def forward(self, x):
+        return self.key(x)
+
+
+def test_a_layer_that_is_not_made_yet_is_no_fault():
+    module = Lazy()
+    result = trace(module, torch.randn(2, 5, 12), dims="batch S n_embd")
+    assert result.steps[-1].output.shape == (2, 5, 4) and type(module.width) is int
+
+
+def test_tags_are_taken_off_where_they_cannot_all_be_put_on(monkeypatch):
+    """The last module fails: the others have theirs by then."""
+    module = nn.Sequential(Counting(12, 3), Lazy(12))
+    monkeypatch.setattr(adoption.Named, "parameters", lambda named: {"key.weight": None})
+    with pytest.raises(TypeError, match="NoneType"):
+        trace(module, torch.randn(2, 5, 12))
+    clean(module)
+
+
+def nested(layout):
+    parts = [torch.randn(3, 4), torch.randn(2, 4)]
+    return torch.nested.nested_tensor(parts, layout=layout)
+
+
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested tensors")
+@pytest.mark.parametrize("layout", [torch.strided, torch.jagged])
+def test_nested_tensors_run_as_they_do_and_have_no_row(layout):
+    def inside(x):
+        rows = nested(layout)
+        return x * rows.size(0) + torch.nested.to_padded_tensor(rows * 2, 0.0).shape[1]
+
+    result = trace(inside, torch.ones(2), dims="S")
+    assert result.output.tolist() == [5.0, 5.0] and result.steps[-1].output.dims == ("S",)
+    assert result.dropped
+    given = trace(lambda x, y: (x * 2, y + 1), nested(layout), torch.ones(2), dims={"y": "S"})
+    assert [step.variable for step in given.steps if step.kind == "input"] == ["y"]
+    assert given.steps[-1].op == "add"
+    json.dumps(given.to_dict())
+    assert "nested" in given.check(S=3).reason
+
+
+class Annotated:
+    """A callable whose class has a field of the argument's name."""
+
+    x: Float[torch.Tensor, "batch S"]
+
+    def __call__(self, x):
+        return x * 2
+
+
+def test_a_callable_object_may_be_annotated():
+    assert trace(Annotated(), torch.ones(2, 5)).steps[-1].output.dims == ("batch", "S")
 
 
 def test_a_nested_trace_leaves_the_outer_one_alone():
