@@ -107,11 +107,12 @@ def _row(step: dict) -> str:
         ", ".join("(" + ", ".join(map(_text, _list(out.get(key)))) + ")" for out in outputs)
         for key in ("dims", "shape")
     )
-    variable, code = (html.escape(_text(step.get(key))) for key in ("variable", "code"))
-    plain = (html.escape(text) for text in (_text(step.get("op")), shapes, sizes))
-    cells = (_text(step.get("index")), f"<b>{variable}</b>", f"<code>{code}</code>", *plain)
-    kind = html.escape(_text(step.get("kind")))
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in (*cells, kind)) + "</tr>\n"
+    index, variable, code, op, kind = (
+        html.escape(_text(step.get(key))) for key in ("index", "variable", "code", "op", "kind")
+    )
+    shape = (html.escape(text) for text in (shapes, sizes))
+    cells = (index, f"<b>{variable}</b>", f"<code>{code}</code>", op, *shape, kind)
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>\n"
 
 
 def _list(value: Any) -> list:

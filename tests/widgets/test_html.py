@@ -79,6 +79,20 @@ def test_no_string_ends_its_script_or_becomes_a_tag(monkeypatch, head):
     assert "<!--" not in text
 
 
+def test_no_field_of_a_trace_from_outside_becomes_a_tag(monkeypatch, head):
+    """Also where a number should stand: `player_html` takes any dict."""
+    monkeypatch.setenv("ATTNLIB_STATIC", "1")
+
+    def hostile(value):
+        if isinstance(value, dict):
+            return {key: hostile(item) for key, item in value.items()}
+        return [hostile(item) for item in value] if isinstance(value, list) else HOSTILE
+
+    text = player_html(hostile(json.loads(json.dumps(head[0]))))
+    assert text.count("<script") == 1
+    assert text.count("&lt;script&gt;window.hit=1") > len(head[0]["steps"])
+
+
 def test_the_code_comes_once_a_kernel_and_with_its_own_cell_again(monkeypatch, head):
     long = len(page_script())
     notebook(monkeypatch, "a")
