@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from html import escape
 from itertools import chain
 from typing import Any
 
@@ -59,10 +60,10 @@ def live(fn_or_module: Callable | nn.Module, /, *, dims: Dims | None = None, **s
         try:
             view.trace = run(values)
         except Exception as error:  # the reader's code says in its own way that a choice is illegal
-            problem.value = f"<pre>{_escaped(f'{type(error).__name__}: {error}')}</pre>"
+            problem.value = f"<pre>{escape(f'{type(error).__name__}: {error}', quote=False)}</pre>"
             return
-        html = {"text/html": player_html(view.trace), "text/plain": str(view.trace)}
-        figure.outputs = ({"output_type": "display_data", "data": html, "metadata": {}},)
+        shown = {"text/html": player_html(view.trace), "text/plain": str(view.trace)}
+        figure.outputs = ({"output_type": "display_data", "data": shown, "metadata": {}},)
 
     for control in controls.values():
         control.observe(show, names="value")
@@ -92,7 +93,10 @@ class _Runs:
             if self.built:
                 code = code(**{name: values[name] for name in self.for_constructor})
             inputs = [_drawn(axes, values) for axes in self.axes]
-        return trace(code, *inputs, dims=self.dims, on_error="return")
+        if isinstance(self.dims, str):
+            return trace(code, *inputs, dims=self.dims, on_error="return")
+        named = dict(zip(self.dims, inputs, strict=True))  # in whichever order they were named
+        return trace(code, dims=self.dims, on_error="return", kwargs=named)
 
 
 def _drawn(axes: Sequence[str], values: Mapping[str, Any]) -> Tensor:
@@ -108,7 +112,3 @@ def _control(ipywidgets: Any, name: str, given: tuple | list) -> Any:
         return ipywidgets.SelectionSlider(options=given, description=name)
     low, high, *start = given
     return ipywidgets.IntSlider(*(start or [low]), low, high, description=name)
-
-
-def _escaped(text: str) -> str:
-    return text.replace("&", "&amp;").replace("<", "&lt;")

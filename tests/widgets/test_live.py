@@ -96,11 +96,12 @@ def test_several_tensors_are_named_by_dims():
     def scores(q, k):
         return q @ k.transpose(-2, -1)
 
-    dims = {"q": "batch Sq H", "k": "batch Sk H"}
-    view = live(scores, dims=dims, batch=2, Sq=(1, 4, 3), Sk=7, H=5)
-    control(view, "Sq").value = 4
-    assert view.trace.steps[-1].output.dims == ("batch", "Sq", "Sk")
-    assert shapes(view)[-1] == (2, 4, 7)
+    named = {"q": "batch Sq H", "k": "batch Sk H"}
+    for dims in (named, dict(reversed(named.items()))):  # in any order
+        view = live(scores, dims=dims, batch=2, Sq=(1, 4, 3), Sk=7, H=5)
+        control(view, "Sq").value = 4
+        assert view.trace.steps[-1].output.dims == ("batch", "Sq", "Sk")
+        assert shapes(view)[-1] == (2, 4, 7)
 
 
 def test_the_same_sizes_give_the_same_numbers_and_leave_the_readers_alone():
