@@ -38,6 +38,7 @@ def save_html(trace: Record, path: str | os.PathLike) -> None:
     try:
         with open(handle, "w", encoding="utf-8") as file:
             file.write(page)
+        os.chmod(beside, 0o644)  # a temporary file is its owner's alone
         os.replace(beside, target)
     except BaseException:
         os.unlink(beside)

@@ -404,6 +404,7 @@ def test_a_full_disk_leaves_the_old_file(tmp_path, monkeypatch):
     page.save_html(result, target)
     old = target.read_text()
     assert "attention_weights" in old
+    assert target.stat().st_mode & 0o777 == 0o644  # others may read it, as what the player saves
 
     def full(*_):
         raise OSError(28, "No space left on device")
