@@ -118,10 +118,11 @@ class _Reader:
         self.many(where)
         if not shape:
             word = isinstance(values, str) and values in ("nan", "inf", "-inf")
-            if not word and (not isinstance(values, bool | int | float)):
+            if word or (isinstance(values, int) and abs(values) < 2**64):  # uint64 is no size
+                return
+            if not isinstance(values, float):
                 raise self.fail(where, 'numbers, or "nan", "inf", "-inf"', values)
-            if not word:
-                self.plain(values, where)
+            self.plain(values, where)
             return
         if not isinstance(values, list) or len(values) != shape[0]:
             raise TraceError(f"Trace.from_dict: {where} does not have the tensor's shape")

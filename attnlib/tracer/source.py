@@ -72,13 +72,25 @@ class _Source:
         return ast.get_source_segment(self.text, node) or ""
 
 
+LONGEST = 2_000  # characters of code that are kept: a literal of many numbers is none to read
+
+
+def short(text: str) -> str:
+    """Cut what is too long to be shown or stored."""
+    return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
+
+
 _SOURCES: dict[str, _Source] = {}
 _SITES: dict[tuple, Site] = {}
 _MANY = 20_000
 
 
 def source_of(path: str) -> _Source:
-    """Read and parse a file once; a notebook cell comes out of ``linecache`` too."""
+    """Read and parse a file once, and again when it has changed; notebook cells come this way too.
+
+    As tracebacks do: a module that was edited and loaded again is told in its new lines.
+    """
+    linecache.checkcache(path)
     lines = linecache.getlines(path)
     known = _SOURCES.get(path)
     if known is None or known.lines is not lines:
@@ -103,17 +115,17 @@ def _find(code: types.CodeType, instruction: int) -> Site:
     line, path = position[0], code.co_filename
     source = source_of(path)
     text = linecache.getline(path, line).strip() if line else ""
-    site = Site(path, line, code=text)
+    site = Site(path, line, code=short(text))
     node = source.nodes.get(position) if None not in position else None
     if node is None:
         return site
     site.node, site.parents = node, source.parents
-    site.expression = source.segment(node)
+    site.expression = short(source.segment(node))
     statement: ast.AST = node
     while not isinstance(statement, ast.stmt):
         statement = source.parents[statement]
     if not hasattr(statement, "body"):  # of a loop or a condition only the line is shown
-        site.code = source.segment(statement)
+        site.code = short(source.segment(statement))
     start, end = position[2:]
     if position[0] == position[1] and start is not None and end is not None:
         site.columns = (start, end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .labels import Label
 from .notes import Identity, State
 from .rows import Step, TensorInfo
+from .source import short
 from .states import States
 from .symbols import Symbols
 
@@ -24,6 +25,7 @@ class Tensors:
 
     def info(self, state: State, name: str) -> TensorInfo:
         """Describe a tensor under a name; rows that show the same share it."""
+        name = short(name)  # it may be the expression that made it
         key = (id(state), name)
         if key in self._infos:
             return self._infos[key]

@@ -1,6 +1,7 @@
 """Reading a trace that came from outside: what is not one is refused, with the place."""
 
 import copy
+import importlib
 import json
 import random
 
@@ -66,6 +67,37 @@ def test_what_is_wrong_is_named(good, path, value, words):
 def test_what_is_no_trace_is_refused(data):
     with pytest.raises(TraceError, match=r"Trace\.from_dict"):
         Trace.from_dict(data)
+
+
+NUMBERS = ", ".join(["1.5"] * 8000)
+MANY = f"""
+import torch
+
+def added(x):
+    y = x + torch.tensor([{NUMBERS}])
+    return y
+
+def clash(x):
+    return x[:3] + torch.tensor([{NUMBERS}])
+"""
+
+
+def test_a_line_of_thousands_of_numbers_comes_back(tmp_path, monkeypatch):
+    (tmp_path / "many_numbers.py").write_text(MANY)
+    monkeypatch.syspath_prepend(tmp_path)
+    module = importlib.import_module("many_numbers")
+    for fn in (module.added, module.clash):
+        result = trace(fn, torch.ones(8000), dims="S", on_error="return")
+        assert Trace.from_dict(json.loads(json.dumps(result.to_dict()))) == result
+        assert result.steps[-1].code.startswith(("y = x + torch", "return x[:3] + torch"))
+        assert len(str(result.to_dict())) < 100_000
+    assert "from the last" in result.error.message
+
+
+def test_the_largest_whole_numbers_come_back():
+    result = trace(lambda x: x.clone(), torch.tensor([2**64 - 1, 5], dtype=torch.uint64))
+    assert Trace.from_dict(json.loads(json.dumps(result.to_dict()))) == result
+    assert result.steps[-1].output.values == [2**64 - 1, 5]
 
 
 def test_deeply_nested_steps_are_refused(good):

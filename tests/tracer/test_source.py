@@ -1,6 +1,7 @@
 """Lines, expressions and variables; `executing` is the oracle for the node of every operation."""
 
 import ast
+import importlib
 import sys
 from pathlib import Path
 
@@ -149,6 +150,20 @@ def test_no_absolute_path_anywhere():
     text = json.dumps(result.to_dict())
     assert result.steps[-1].file in ("tests/tracer/test_source.py", "test_source.py")
     assert str(Path(__file__).resolve().parents[2]) not in text
+
+
+def test_a_module_that_was_edited_and_loaded_again_is_told_in_its_new_lines(tmp_path, monkeypatch):
+    file = tmp_path / "edited_here.py"
+    file.write_text("def run(q, k):\n    scores = q @ k.mT\n    return scores\n")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    module = importlib.import_module("edited_here")
+    q, k = torch.ones(2, 3), torch.ones(4, 3)
+    assert variables(trace(module.run, q, k)) == ["k transposed", "scores"]
+    file.write_text("\n\ndef run(q, k):\n    wide = q * 2\n    return (k @ wide.mT).mT\n")
+    result = trace(importlib.reload(module).run, q, k)
+    assert variables(result) == ["wide", "wide transposed", None, "output"]
+    assert [step.code for step in result.steps[2:4]] == ["wide = q * 2", "return (k @ wide.mT).mT"]
 
 
 def test_a_notebook_cell_goes_by_its_number():

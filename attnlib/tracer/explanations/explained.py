@@ -19,7 +19,7 @@ from ..builder import Builder
 from ..notes import Call, State
 from ..rows import Failure, Step
 from ..rules import RULES, pointwise
-from ..source import Site
+from ..source import Site, short
 from . import (  # noqa: F401 - they register clashes
     attention,
     axes,
@@ -82,7 +82,7 @@ def _operation(builder: Builder) -> Failure:
     if step.module:
         where += f", in {step.module}"
     infos = tuple(
-        replace(info, name=op.operand(which) or _passed(step, site, which) or info.name)
+        replace(info, name=short(op.operand(which) or _passed(step, site, which) or info.name))
         for which, info in enumerate(step.inputs)
     )
     known = builder.variables.get(call.chain[0][0], []) if call.chain else []
@@ -120,7 +120,7 @@ def _clash(failed: Failed, step: Step, builder: Builder) -> tuple[str, list[Cand
             said, corrections = given(failed, describing(builder))
             found = said, [Candidate(code) for code in corrections]
         return found
-    except (LookupError, TypeError, ValueError, AttributeError):
+    except (LookupError, TypeError, ValueError, AttributeError, SyntaxError):
         if builder.recorder.strict:
             raise
         return "", []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import linecache
 
-from ..source import Site
+from ..source import LONGEST, Site, short
 
 
 def at(file: str | None, line: int | None) -> str:
@@ -19,8 +19,8 @@ def carets(site: Site) -> list[str]:
     text = line.strip()
     if not text:
         return [f"    {site.code}"] if site.code else []
-    lines = [f"    {text}"]
-    if site.columns is not None:
+    lines = [f"    {short(text)}"]
+    if site.columns is not None and len(text) <= LONGEST:
         raw = line.encode()
         before, under = (raw[: site.columns[0]], raw[site.columns[0] : site.columns[1]])
         indent = len(line) - len(line.lstrip())
@@ -31,4 +31,4 @@ def carets(site: Site) -> list[str]:
 
 def first_line(error: BaseException) -> str:
     text = str(error).strip()
-    return text.splitlines()[0] if text else type(error).__name__
+    return short(text.splitlines()[0]) if text else type(error).__name__
