@@ -11,12 +11,13 @@ from typing import Any
 import torch
 from torch import nn
 
+from ..errors import ShapeError
 from .findings import Findings
 from .frames import LIBRARY, kind_of
 from .given import Given
 from .labels import Label
 from .naming import landed, name_shape
-from .notes import Call, ShapeRead, State
+from .notes import Call, Identity, ShapeRead, State
 from .operation import Operation, shown_params
 from .recorder import Recorder
 from .rows import Step, TensorInfo
@@ -44,7 +45,9 @@ class Builder:
         # of each function, the sizes that it keeps in variables
         self.variables: dict[types.CodeType, list[tuple[Label, str]]] = {}
         self._symbols = recorder.symbols
+        self.refused: ShapeError | None = None  # dims of a variable that has another number of axes
         self._variables = names  # variable -> the dims it was given, for loose code
+        self._met: dict[str, Identity] = {}  # variable -> the first tensor that it held
         self._modules = module_names
         self._file = functools.cache(shown_file)
 
@@ -144,9 +147,26 @@ class Builder:
         identity = state.identity
         if identity.name is None:
             identity.name = self._parameter(op, which) or op.operand(which)
-        name = identity.name
-        if name is not None and name in self._variables:
-            self._variables[name].apply(self._symbols, self.tensors.labels(state), name)
+        self._name_axes(state)
+
+    def _name_axes(self, state: State) -> None:
+        """Give a tensor the dims of its variable: what it holds first, later only what has none.
+
+        ``x = x.flatten(0, 1)`` makes another tensor of the same name, whose dims are known.
+        """
+        identity = state.identity
+        given = self._variables.get(identity.name or "")
+        if given is None or identity.name is None:
+            return
+        first = self._met.setdefault(identity.name, identity)
+        labels = self.tensors.labels(state)
+        if first is not identity and any(label.name for label in labels):
+            return
+        try:
+            given.apply(self._symbols, labels, identity.name)
+        except ShapeError as error:
+            if first is identity:
+                self.refused = self.refused or error
 
     def _parameter(self, op: Operation, which: int) -> str | None:
         """Name a layer's own tensor after its module: ``query.weight``."""
@@ -214,6 +234,7 @@ class Builder:
             if name or call.kind in ("new", "view", "copy") or identity.name is None:
                 identity.name = name or _unnamed(op, call, site, place)
                 identity.named = name is not None or _is_name(identity.name)
+                self._name_axes(state)
             result.append(self.tensors.info(state, identity.name))
         return tuple(result)
 

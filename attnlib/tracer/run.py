@@ -117,6 +117,10 @@ def tracing(
 ) -> Iterator[Trace]:
     """Trace the lines inside the ``with``; the keys of ``dims`` are names of variables there.
 
+    A variable that is assigned anew keeps the dims that its lines give it.
+
+    Raises: what the lines raise, explained as by ``trace``; ShapeError after them when ``dims``
+        names another number of axes than the first tensor of a variable has.
     Example:
         >>> import torch
         >>> q, k = torch.ones(2, 8, 16), torch.ones(2, 8, 16)
@@ -143,6 +147,8 @@ def tracing(
     if failure is not None:
         _hand_on(result, failure)
         raise failure
+    if builder.refused is not None:
+        raise builder.refused
 
 
 def _hand_on(result: Trace, failure: Exception) -> None:

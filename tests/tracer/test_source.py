@@ -6,12 +6,13 @@ import sys
 from pathlib import Path
 
 import executing
+import pytest
 import torch
 from einops import rearrange
 from torch import nn
 from torch.overrides import TorchFunctionMode
 
-from attnlib import trace
+from attnlib import ShapeError, trace
 from attnlib.tracer import tracing
 from attnlib.tracer.recorder import LIBRARY, kind_of
 from attnlib.tracer.source import site_of
@@ -126,6 +127,50 @@ def test_loose_lines():
     assert variables(found) == ["k transposed", "scores", "weights"]
     assert found.steps[-1].output.dims == ("batch", "S", "S")
     assert weights.shape == (2, 5, 5) and found.title == "tracing"
+
+
+def dims_of(result):
+    return [step.output.dims for step in result.steps]
+
+
+def test_a_variable_that_is_assigned_anew_keeps_what_its_lines_say():
+    x = torch.randn(2, 5, 4)
+    with tracing(dims={"x": "batch S H"}) as found:
+        x = x + 1
+        x = x.mT
+        x = x.flatten(0, 1)
+        y = x * 2
+    assert dims_of(found) == [
+        ("batch", "S", "H"), ("batch", "H", "S"), ("batch*H", "S"), ("batch*H", "S"),
+    ]  # fmt: skip
+    assert not found.dropped and y.shape == (8, 5)
+    parts = torch.randn(5, 4), torch.randn(3, 4)
+    with tracing(dims={"part": "S H"}) as found:
+        for part in parts:
+            y = part * 2
+    assert dims_of(found) == [("S", "H"), ("S", "H")] and y.shape == (3, 4)
+
+
+def test_a_variable_that_the_lines_make_has_its_dims_too():
+    q, k = torch.randn(2, 5, 4), torch.randn(2, 7, 4)
+    with tracing(dims={"scores": "batch Sq Sk"}) as found:
+        scores = q @ k.mT
+    assert dims_of(found)[-1] == ("batch", "Sq", "Sk") and scores.shape == (2, 5, 7)
+
+
+def test_a_wrong_count_for_a_variable_is_refused_after_its_lines():
+    x, done = torch.randn(2, 5, 4), []
+
+    def run():
+        with tracing(dims={"x": "batch S"}):
+            y = x * 2
+            done.append(y + 1)
+
+    with pytest.raises(ShapeError, match=r'dims for x: "batch S" names 2 axes but x has 3'):
+        run()
+    assert done
+    with pytest.raises(ZeroDivisionError), tracing(dims={"x": "batch S"}):
+        1 / int((x * 0).sum())
 
 
 def test_several_lines_and_other_letters():
