@@ -12,6 +12,7 @@ from ..dims import role
 from .builder import Builder
 from .explanations.explained import explained
 from .report import Trace
+from .rows import flat
 
 
 def assemble(
@@ -28,7 +29,8 @@ def assemble(
     trace.steps = builder.build()
     trace.warnings = builder.findings.warnings()
     trace.dropped = builder.recorder.dropped
-    trace.output, trace._inside = output, builder.inside
+    trace.output = output
+    trace._inside = {at for at, step in enumerate(flat(trace.steps)) if id(step) in builder.inside}
     names, trace.sizes = _sizes(builder.tensors.shapes())
     trace.roles = {name: role(name) for name in names}
     if failure is not None:

@@ -119,13 +119,13 @@ def _pairs(first: Record, second: Record) -> list[tuple[Step, Step | None]] | No
 def _runs(trace: Record) -> list[tuple[tuple, list[Step]]]:
     """Cut a trace into rows, and runs of rows that one expression did inside a library."""
 
-    def place(step: Step) -> tuple:
-        inside = id(step) in trace._inside
-        return (inside, step.file, step.line, step.expression if inside else id(step))
+    def place(row: tuple[int, Step]) -> tuple:
+        at, step = row
+        inside = at in trace._inside
+        return (inside, step.file, step.line, step.expression if inside else at)
 
-    return [
-        ((key[0], *key[1:3]), list(rows)) for key, rows in groupby(flat(trace.steps), key=place)
-    ]
+    rows = groupby(enumerate(flat(trace.steps)), key=place)
+    return [(key[:3], [step for _, step in run]) for key, run in rows]
 
 
 def _expected(mine: TensorInfo, found: tuple[int, ...], new: dict, bound: dict) -> tuple[int, ...]:

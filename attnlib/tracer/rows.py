@@ -124,7 +124,7 @@ class Record:
     error: Failure | None = None
     # what the last check said; the table shows it
     _checked: Any = field(default=None, compare=False, repr=False)
-    # rows that a call of a library did inside, by id
+    # rows that a call of a library did inside, by their place among all
     _inside: set[int] = field(default_factory=set, compare=False, repr=False)
 
 

@@ -1,12 +1,13 @@
 """``Trace.check``: what is compared, what is said of the rest, and that nothing is touched."""
 
 import functools
+import pickle
 
 import pytest
 import torch
 from torch import nn
 
-from attnlib import trace
+from attnlib import MultiHeadAttention, trace
 
 X = torch.ones(2, 4)
 
@@ -164,6 +165,12 @@ def test_numbers_of_such_a_table_may_still_be_asked_for():
         return torch.stack([x[place] for place in torch.arange(2).tolist()])
 
     assert trace(rows, X, dims="batch c").check(c=6)
+
+
+def test_a_trace_that_was_saved_and_loaded_is_still_checked():
+    result = trace(MultiHeadAttention(12, 3), torch.randn(2, 5, 12), dims="batch S n_embd")
+    check = pickle.loads(pickle.dumps(result)).check(batch=3, S=7)
+    assert check and set(check.dims) == {"batch", "S"}, check
 
 
 def test_keywords_may_come_in_any_order():
