@@ -28,6 +28,7 @@ from attnlib import (
     to_torch,
     unstack,
 )
+from attnlib.exercises import verify
 
 CUDA = pytest.param(
     "cuda",
@@ -183,3 +184,10 @@ def test_weights_are_copied_on_their_device(device: str) -> None:
         assert {parameter.device.type for parameter in layer.parameters()} == {device}
     x = torch.randn(2, 5, 12, device=device, dtype=torch.float64)
     torch.testing.assert_close(layers[2](x), ours(x))
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_a_correct_layer_is_verified_wherever_it_is(device: str) -> None:
+    layer = MultiHeadAttention(12, 3, causal=True).to(device)
+    assert verify(layer).passed
+    assert {parameter.device.type for parameter in layer.parameters()} == {device}

@@ -53,11 +53,12 @@ def verify(
 ) -> Report:
     """Verify a module: parity, causality, reach, permutation, batch, padding, numbers, gradients.
 
-    The module is copied and run in eval mode on small inputs; x only gives its width. causal=None
-    reads it off an attribute, or off which tokens an output reacts to. Only parity must find the
-    weights: it goes by the usual names of layers (q, query, w_q, to_q, q_proj, qkv, c_attn, …, and
-    o, out, proj, … at the end) and of the number of heads (n_heads, num_heads, …). Where they are
-    others, it is not checked and the report's first line says so; a wrong scale passes then.
+    The module is copied to the CPU and run there, in eval mode, on small inputs; x only gives its
+    width. causal=None reads it off an attribute, or off which tokens an output reacts to. Only
+    parity must find the weights: it goes by the usual names of layers (q, query, w_q, to_q, q_proj,
+    qkv, c_attn, …, and o, out, proj, … at the end) and of the number of heads (n_heads, num_heads,
+    …). Where they are others, it is not checked and the report's first line says so; a wrong scale
+    passes then.
 
     Shapes: x (batch, S, n_embd).
     Raises: ValueError (the width cannot be told: give x).
@@ -76,9 +77,16 @@ def verify(
 
 
 def _copied(module: nn.Module) -> nn.Module:
-    """Copy a module; results that it keeps from a call before cannot be copied with their graph."""
+    """Copy a module to the CPU, where every law can be tried.
+
+    A plain attribute does not move with it, so it is copied there; and what it keeps of the results
+    of an earlier call cannot be copied with its graph.
+    """
     kept = [v for part in module.modules() for v in vars(part).values() if isinstance(v, Tensor)]
-    return copy.deepcopy(module, {id(t): t.detach().clone() for t in kept if not t.is_leaf})
+    alone = {id(t): t.detach().cpu().clone() for t in kept if not t.is_meta}
+    copied = copy.deepcopy(module, alone)
+    held = (*module.parameters(), *module.buffers())
+    return copied if any(tensor.is_meta for tensor in held) else copied.cpu()
 
 
 def _causes(subject: Subject, laws: list[Law]) -> list[Law]:

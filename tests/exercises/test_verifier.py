@@ -149,6 +149,23 @@ def test_a_module_that_raises_is_told() -> None:
     assert "RuntimeError" in report._repr_html_()
 
 
+class Elsewhere(MultiHeadAttention):
+    """A layer that says when it is moved, as one on a GPU has to be."""
+
+    moved = 0
+
+    def cpu(self):
+        Elsewhere.moved += 1
+        return super().cpu()
+
+
+def test_a_copy_is_verified_on_the_cpu_wherever_the_module_is() -> None:
+    module = Elsewhere(12, 3)
+    assert verify(module).passed and Elsewhere.moved == 1
+    report = verify(Elsewhere(12, 3).to("meta"))  # without numbers nothing can be compared
+    assert [law.name for law in report.laws] == ["runs"] and "meta" in str(report)
+
+
 def test_the_width_must_be_known() -> None:
     class Bare(nn.Module):
         def forward(self, x):
