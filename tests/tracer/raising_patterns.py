@@ -10,19 +10,9 @@ import torch
 from einops import EinopsError, rearrange, reduce, repeat
 from torch import nn
 
-RAISING: dict = {}
+from tests.tracer.raising_registry import registry
 
-
-def raises(kind, *words, suggestion=()):
-    """Keep a program with its exception, the words wanted in the note, and parts of good fixes."""
-
-    def keep(build):
-        RAISING[build.__name__] = (build, kind, words, suggestion)
-        return build
-
-    return keep
-
-
+RAISING, raises = registry()
 R = EinopsError
 r = torch.randn
 

@@ -8,19 +8,9 @@ from __future__ import annotations
 import torch
 from torch import nn
 
-RAISING: dict = {}
+from tests.tracer.raising_registry import registry
 
-
-def raises(kind, *words, suggestion=()):
-    """Keep a program with its exception, the words wanted in the note, and parts of good fixes."""
-
-    def keep(build):
-        RAISING[build.__name__] = (build, kind, words, suggestion)
-        return build
-
-    return keep
-
-
+RAISING, raises = registry()
 R = RuntimeError
 r = torch.randn
 ones = torch.ones

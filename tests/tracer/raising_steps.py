@@ -11,15 +11,9 @@ import torch.nn as nn
 from einops import repeat
 from einops.layers.torch import Rearrange
 
-RAISING = {}
+from tests.tracer.raising_registry import registry
 
-
-def raises(kind, *words, suggestion=()):
-    def add(build):
-        RAISING[build.__name__] = (build, kind, words, suggestion)
-        return build
-
-    return add
+RAISING, raises = registry()
 
 
 @raises(RuntimeError, "keep == 0 (B=2, T=6)", suggestion=("keep[:, :-1]",))
