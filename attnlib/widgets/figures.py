@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 INK, PAPER, EDGE = "#1b1d21", "#fdfcf9", "#85888d"
 LINES = ("-", "--", ":", "-.")  # curves differ by their line, which survives a grey print
 SIGNED = ("#dfa79f", "#f7f5f0", "#8fbfb8")  # below zero, zero, above
-BLOCKED = "#ececea"
+BLOCKED, STRIPES = "#ececea", 5
 
 
 def style() -> None:
@@ -39,7 +39,6 @@ def style() -> None:
             "svg.fonttype": "none",  # words stay words: smaller, and they can be selected
             "axes.facecolor": PAPER,
             "figure.facecolor": PAPER,
-            "hatch.linewidth": 0.6,
         }
     )
     if "IPython" in sys.modules and sys.modules["IPython"].get_ipython() is not None:
@@ -87,11 +86,11 @@ def grid(
     cut = digits is None  # a large map: one picture of pixels is smaller than a shape for each cell
     edges = "none" if cut and len(cells) > 12 else PAPER  # lines would hide cells that small
     ax.pcolormesh(cells, cmap=signed, vmin=-limit, vmax=limit, edgecolors=edges, rasterized=cut)
+    shut = [] if blocked is None else blocked.nonzero().tolist()
+    _hatch(ax, shut)
     for i, row in enumerate(cells):
         for j, value in enumerate(row):
-            if blocked is not None and blocked[i, j]:
-                _hatch(ax, i, j)
-            elif digits is not None:
+            if digits is not None and [i, j] not in shut:
                 text = f"{value:.{digits}f}".replace("-", "−")
                 ax.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=8)
     ax.set(title=title, aspect="equal")
@@ -131,11 +130,25 @@ def plain(ax: Axes) -> None:
         ax.legend(frameon=False)
 
 
-def _hatch(ax: Axes, i: int, j: int) -> None:
-    from matplotlib.patches import Rectangle
+def _hatch(ax: Axes, cells: list[list[int]]) -> None:
+    """Cover cells with diagonals.
 
-    look = {"facecolor": BLOCKED, "edgecolor": EDGE, "linewidth": 0, "hatch": "////"}
-    ax.add_patch(Rectangle((j, i), 1, 1, **look))
+    Lines, no hatch of Matplotlib's: that is a pattern in SVG, and Chromium prints each shape that a
+    pattern fills as a picture as large as the page.
+    """
+    from matplotlib.patches import PathPatch, Rectangle
+    from matplotlib.path import Path
+
+    if not cells:
+        return
+    ends = []
+    for i, j in cells:
+        ax.add_patch(Rectangle((j, i), 1, 1, facecolor=BLOCKED, linewidth=0))
+        for n in range(1, 2 * STRIPES):
+            up = n / STRIPES  # where the diagonal crosses the left edge, or what lies beyond it
+            ends += [(j + max(0, up - 1), i + min(1, up)), (j + min(1, up), i + max(0, up - 1))]
+    lines = Path(ends, [Path.MOVETO, Path.LINETO] * (len(ends) // 2))
+    ax.add_patch(PathPatch(lines, fill=False, edgecolor=EDGE, linewidth=0.6))
 
 
 def _name_axes(

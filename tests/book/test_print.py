@@ -13,7 +13,7 @@ import printing
 from .page_check import opened
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(300)]
-NAMES = ["index", "03-scaling"]
+NAMES = ["index", "03-scaling", "04-the-causal-mask"]
 
 
 @pytest.fixture(scope="module")
@@ -71,6 +71,15 @@ def test_no_line_of_a_printed_table_is_broken_on_paper(browser, server):
     assert [row for row in shown if row[1] != row[2]] == []
 
 
+def test_what_is_hatched_is_no_picture_of_the_page(site, files):
+    """Chromium prints what an SVG pattern fills as pixels, as many as its clip has room for."""
+    assert "masked" in (site / "book" / "04-the-causal-mask.html").read_text()
+    images = [image for sheet in PdfReader(files[2]).pages for image in sheet.images]
+    sizes = [image.image.size for image in images]
+    assert images and max(width * height for width, height in sizes) < 200 * 200
+    assert files[2].stat().st_size < 3_000_000
+
+
 def test_pictures_bring_no_ground_of_their_own(site):
     pictures = [path.read_text("utf-8") for path in (site / "_images").glob("*.svg")]
     grounds = [re.search(r'id="patch_1">\s*<path[^>]* style="([^"]*)"', text) for text in pictures]
@@ -82,7 +91,7 @@ def test_whole_book_links_inside_itself(whole, files):
     reader = PdfReader(whole)
     chapter = len(PdfReader(files[0]).pages)  # the sheet that it starts on
     titles = [item.title for item in reader.outline if not isinstance(item, list)]
-    assert [title[:4] for title in titles] == ["Atte", "3 · "]
+    assert [title[:4] for title in titles] == ["Atte", "3 · ", "4 · "]
     aims = set()
     for sheet in reader.pages:
         for link in sheet.get("/Annots", []):

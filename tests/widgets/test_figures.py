@@ -80,8 +80,15 @@ def test_columns_may_hold_other_tokens_than_rows():
 def test_a_blocked_cell_is_hatched_and_holds_no_number():
     blocked = torch.tensor([[False, True, False], [False, False, True]])
     ax = drawn(VALUES.masked_fill(blocked, -float("inf")), blocked=blocked)
-    assert [patch.get_xy() for patch in ax.patches] == [(1, 0), (2, 1)]
-    assert {patch.get_hatch() for patch in ax.patches} == {"////"}
+    *grounds, lines = ax.patches
+    assert [ground.get_xy() for ground in grounds] == [(1, 0), (2, 1)]
+    # Each diagonal runs inside one of the two, from its lower left to its upper right.
+    for left, right in lines.get_path().vertices.reshape(-1, 2, 2):
+        cell = tuple((left + right) // 2)
+        assert cell in ((1, 0), (2, 1))
+        assert right[0] > left[0] and right[1] < left[1]
+        assert all(0 <= end[axis] - cell[axis] <= 1 for end in (left, right) for axis in (0, 1))
+    assert {patch.get_hatch() for patch in ax.patches} == {None}
     assert [text.get_text() for text in ax.texts] == ["1.00", "0.00", "0.25", "2.00"]
 
 
