@@ -74,9 +74,8 @@ def test_no_line_of_a_printed_table_is_broken_on_paper(browser, server):
 def test_what_is_hatched_is_no_picture_of_the_page(site, files):
     """Chromium prints what an SVG pattern fills as pixels, as many as its clip has room for."""
     assert "masked" in (site / "book" / "04-the-causal-mask.html").read_text()
-    images = [image for sheet in PdfReader(files[2]).pages for image in sheet.images]
-    sizes = [image.image.size for image in images]
-    assert images and max(width * height for width, height in sizes) < 200 * 200
+    images = re.findall(rb"/Image\s+/Width (\d+)\s+/Height (\d+)", files[2].read_bytes())
+    assert images and max(int(width) * int(height) for width, height in images) < 200 * 200
     assert files[2].stat().st_size < 3_000_000
 
 
