@@ -19,8 +19,8 @@ ALIASES = {
     "bfloat16": "to", "int": "to", "long": "to", "bool": "to", "cpu": "to", "cuda": "to",
     "view_as": "view", "reshape_as": "reshape", "clamp_min": "clamp", "clamp_max": "clamp",
     "moveaxis": "movedim", "absolute": "abs", "negative": "neg", "greater": "gt", "less": "lt",
-    "ge_": "ge", "special_softmax": "softmax", "log_softmax": "log_softmax",
-    "_scaled_dot_product_attention": "scaled_dot_product_attention", "masked_fill": "masked_fill",
+    "special_softmax": "softmax", "broadcast_to": "expand",
+    "_scaled_dot_product_attention": "scaled_dot_product_attention",
 }  # fmt: skip
 INDEXING = {"__getitem__": "getitem", "__setitem__": "setitem"}
 CONVERSIONS = {"__bool__": "condition", "__int__": "item", "__float__": "item"}  # to Python's own

@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from .labels import BOOK, Dim, Label, flat, same
+from .labels import BOOK, Label, flat, same
 
 
 class Symbols:
@@ -43,12 +43,6 @@ class Symbols:
     def given(self, name: str, size: int) -> Label | None:
         """Return the label that the caller of ``trace`` named so."""
         return self._scoped.get((None, name, size))
-
-    def of(self, number: int) -> Label:
-        """Return the label of a size in an argument: a tagged int's own, or a number's."""
-        if isinstance(number, Dim) and number.label.owner is self.owner:
-            return self.settle(number.label)
-        return self.fresh(int(number), literal=True)
 
     def settle(self, label: Label) -> Label:
         """Work out a label that Python arithmetic made (``C // n_heads``), once."""

@@ -59,8 +59,11 @@ def test_arithmetic_keeps_labels_and_stays_int(symbols):
 def test_labels_of_another_trace_are_plain_numbers(symbols):
     (n,) = named(symbols, n_embd=12)
     other = Symbols()
-    assert other.text(other.of(Dim(12, n))) == "12"
-    assert other.text(other.settle((Dim(12, n) * 1).label)) != "" and other.of(7).literal
+    assert other.text(other.settle((Dim(12, n) * 1).label)) != ""
+    kept = []
+    trace(lambda x: kept.append(x.shape[0]) or x, torch.ones(12, 2), dims="n_embd _")
+    assert type(kept[0]) is Dim
+    assert trace(lambda x: x.view(kept[0], 2), torch.ones(24)).steps[-1].output.dims == ("12", "2")
 
 
 def test_names_by_rank_then_by_order(symbols):
@@ -177,6 +180,17 @@ def test_every_pair_of_axes_transposed_is_followed():
         wanted = list("abcd")
         wanted[i], wanted[j] = wanted[j], wanted[i]
         assert dims == tuple(wanted)
+
+
+@pytest.mark.parametrize("written", [
+    lambda x, y: x.expand_as(y),
+    lambda x, y: x.expand(y.shape),
+    lambda x, y: torch.broadcast_to(x, y.shape),
+])  # fmt: skip
+def test_what_is_expanded_has_the_dims_of_what_it_is_laid_under(written):
+    x, y = torch.ones(5, 1), torch.ones(2, 5, 7)
+    result = trace(written, x, y, dims={"x": "S _", "y": "batch S H"})
+    assert result.steps[-1].output.dims == ("batch", "S", "H")
 
 
 def test_products_of_plain_numbers_go_by_their_names():

@@ -75,11 +75,7 @@ def unflatten(op) -> Labels:
 
 @rule("squeeze")
 def squeeze(op) -> Labels:
-    return _squeezed(op, op.labels(op.inputs[0]))
-
-
-def _squeezed(op, labels: Labels) -> Labels:
-    axes = op.params.get("dim")
+    labels, axes = op.labels(op.inputs[0]), op.params.get("dim")
     axes = range(len(labels)) if axes is None else axes if isinstance(axes, tuple) else (axes,)
     return [label for axis, label in enumerate(labels) if axis not in axes or label.size != 1]
 
@@ -90,10 +86,10 @@ def unsqueeze(op) -> Labels:
     return [*labels[:axis], op.fresh(1), *labels[axis:]]
 
 
-@rule("expand")
+@rule("expand", "expand_as")
 def expand(op) -> Labels:
     labels = op.labels(op.inputs[0])
-    if len(op.inputs) > 1:  # expand_as
+    if len(op.inputs) > 1:
         return broadcast(op, [labels, op.labels(op.inputs[1])], op.shape)
     labels = [None] * (len(op.shape) - len(labels)) + labels
     result = []
