@@ -24,7 +24,6 @@ class Mistake:
 _MASKED = "may = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()\n"
 _QKV = "q, k, v = x @ wq.T, x @ wk.T, x @ wv.T\n"
 _SCORES = "s = q @ k.mT / q.shape[-1] ** 0.5\n"
-_CACHE = "s = q @ k_cache.mT / q.shape[-1] ** 0.5\n"
 
 MISTAKES: tuple[Mistake, ...] = (
     Mistake(

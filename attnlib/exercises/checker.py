@@ -49,7 +49,7 @@ def _judge(exercise: Exercise, runner: Runner, seed: int, off: frozenset[str]) -
     for trial in trials:
         value = trial.outcome.tensor
         trial.agrees = value is not None and agrees(exercise, trial.case, value)
-    random = _random(exercise, trials, runner)
+    random = _random(trials, runner)
     if random and "dropout-active" in exercise.ids and "dropout-active" not in off:
         return _show("dropout-active", exercise, runner, random)
     if not all(trial.agrees for trial in trials):
@@ -86,7 +86,7 @@ def _kind(value: object) -> str:
     return f"a {type(value).__name__}"
 
 
-def _random(exercise: Exercise, trials: list[Trial], runner: Runner) -> Trial | None:
+def _random(trials: list[Trial], runner: Runner) -> Trial | None:
     """Return a trial whose repetition gives other numbers, unless the random state is put back."""
     for trial in trials:
         if trial.outcome.tensor is None:

@@ -68,12 +68,12 @@ def explain(
         if chosen:
             return chosen[0].id, wrong[0]
     for id_, found in (
-        ("wrong-dtype", lambda: next((t for t in wrong if _other_dtype(exercise, t)), None)),
+        ("wrong-dtype", lambda: next((t for t in wrong if _other_dtype(t)), None)),
         ("mask-fill-not-low-enough", lambda: next((t for t in wrong if _fill(exercise, t)), None)),
         ("mask-fill-not-low-enough", lambda: _penalty(exercise, wrong)),
         ("batch-mixed", lambda: next((t for t in wrong if _mixes(t, runner)), None)),
         ("wrong-shape", lambda: next((t for t in wrong if not _fits(t)), None)),
-        ("nan-row", lambda: next((t for t in wrong if _nan(exercise, t)), None)),
+        ("nan-row", lambda: next((t for t in wrong if _nan(t)), None)),
     ):
         if id_ in exercise.ids and id_ not in off:
             trial = found()
@@ -196,7 +196,7 @@ def _penalty(exercise: Exercise, wrong: list[Trial]) -> Trial | None:
 # broken laws -----------------------------------------------------------------------------------
 
 
-def _other_dtype(exercise: Exercise, trial: Trial) -> bool:
+def _other_dtype(trial: Trial) -> bool:
     """Right up to the dtype: a mask of numbers, whole numbers, half precision."""
     value, wanted = trial.value, trial.case.wanted
     if value.shape != wanted.shape:
@@ -242,7 +242,7 @@ def _moves_another(trial: Trial, changed: int, runner: Runner) -> bool:
     return not bool(alike(again[others], value[others]).all())
 
 
-def _nan(exercise: Exercise, trial: Trial) -> bool:
+def _nan(trial: Trial) -> bool:
     value = trial.value
     return bool((value.isnan() & ~trial.case.wanted.isnan()).any())
 

@@ -26,7 +26,7 @@ def numbered(failed: Failed) -> tuple[str, list[Candidate]] | None:
     x, asked = failed.infos[0], int(found.group(1))
     n = len(x.shape)
     said = f"{x.name} has {n} axes, so an axis is one of {-n} … {n - 1}, not {asked}"
-    if failed.op.name in ("transpose", "swapaxes"):
+    if failed.op.name == "transpose":
         return said, [Candidate(f"{on(x.name)}.transpose(-2, -1)")] if n > 1 else []
     words = SIGNATURES.get(failed.op.name, ["input", "dim"])
     if asked < n or "dim" not in words or failed.op.name in ("unflatten", "cat", "stack"):

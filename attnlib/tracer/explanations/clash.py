@@ -31,7 +31,6 @@ class Candidate:
 
     code: str
     run: Callable[[Tensors], Tensor] | None = None
-    dims: Callable[[list], list] | None = None
 
 
 @dataclass

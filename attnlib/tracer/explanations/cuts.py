@@ -44,7 +44,7 @@ def cuts(failed: Failed, which: int, other: int) -> Iterator[Cut]:
         return
     offset = len(wanted) - len(mine)
     under = wanted[offset:]
-    square = _square(failed, mine)  # its rows are cut to one query too
+    square = _square(mine)  # its rows are cut to one query too
     longer = [
         a
         for a, (m, w) in enumerate(zip(mine, under, strict=True))
@@ -94,14 +94,14 @@ def _may_be_cut(
         return False
     if a.size - b.size == 1 and not offset:
         return not failed.states[which].identity.weight or axis < len(mine) - 1
-    if (_square(failed, mine) and axis >= len(mine) - 2) or _BOUND.search(names[0]):
+    if (_square(mine) and axis >= len(mine) - 2) or _BOUND.search(names[0]):
         return True
     # a table that knows nothing of the batch; its last axis are features
     table = offset > 0 or mine[0].size == 1
     return (table and axis < len(mine) - 1) or role(names[0]) == role(names[1]) == "S"
 
 
-def _square(failed: Failed, mine: list[Label]) -> bool:
+def _square(mine: list[Label]) -> bool:
     """Is it a mask of positions by positions?"""
     if len(mine) < 2:
         return False

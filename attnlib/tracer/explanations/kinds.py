@@ -128,21 +128,16 @@ def one_hot(failed: Failed) -> tuple[str, list[Candidate]]:
 
 @clash("embedding")
 def lookup(failed: Failed) -> tuple[str, list[Candidate]]:
-    if failed.op.name == "embedding" and len(failed.infos) > 1:
-        ids, table = failed.infos[:2]
-        if ids.dtype not in ("int64", "int32"):
-            said = f"an embedding is looked up by whole numbers, but {ids.name} is {ids.dtype}"
-            code = failed.instead(ids.name, f"{on(ids.name)}.long()")
-            return said, [Candidate(code, lambda t: torch.embedding(t[1], t[0].long()))]
-        held = spread(ids.values)
-        told = f"; {ids.name} holds {held[0]} … {held[1]}" if held else ""
-        return (
-            f"{table.name} has {table.shape[0]} rows, so ids are 0 … {table.shape[0] - 1}{told}",
-            [],
-        )
-    if not failed.infos:
+    if len(failed.infos) < 2:
         return "", []
-    return f"the index must lie inside {failed.infos[0].described()}", []
+    ids, table = failed.infos[:2]
+    if ids.dtype not in ("int64", "int32"):
+        said = f"an embedding is looked up by whole numbers, but {ids.name} is {ids.dtype}"
+        code = failed.instead(ids.name, f"{on(ids.name)}.long()")
+        return said, [Candidate(code, lambda t: torch.embedding(t[1], t[0].long()))]
+    held = spread(ids.values)
+    told = f"; {ids.name} holds {held[0]} … {held[1]}" if held else ""
+    return f"{table.name} has {table.shape[0]} rows, so ids are 0 … {table.shape[0] - 1}{told}", []
 
 
 def spread(values: Any) -> tuple | None:

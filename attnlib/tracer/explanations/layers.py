@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator
 
@@ -186,8 +185,8 @@ def _changed_over(failed: Failed) -> Iterator[Candidate]:
     a, b = failed.names[:2]
     code = failed.code.replace(f"{a}, {b}", f"{b}, {a}")
     if code != failed.code:
-        yield Candidate(code, functools.partial(_reversed, failed))
+        yield Candidate(code, _reversed)
 
 
-def _reversed(failed: Failed, t: Tensors) -> Tensor:
+def _reversed(t: Tensors) -> Tensor:
     return torch.nn.functional.bilinear(t[1], t[0], *t[2:])

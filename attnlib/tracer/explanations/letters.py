@@ -225,7 +225,7 @@ def _fitted(equation: Equation, term: Term, labels: Sequence[Label]) -> Iterator
     for places in sorted(combinations(range(len(labels)), more), key=_inside):
         letters = iter(term)
         names = [
-            _letter(equation, term, labels[axis]) if axis in places else next(letters)
+            _letter(equation, labels[axis]) if axis in places else next(letters)
             for axis in range(len(labels))
         ]
         yield tuple(names)
@@ -236,7 +236,7 @@ def _inside(places: tuple[int, ...]) -> tuple[bool, tuple[int, ...]]:
     return 0 in places, places
 
 
-def _letter(equation: Equation, term: Term, label: Label) -> str:
+def _letter(equation: Equation, label: Label) -> str:
     """Choose a letter for an axis that has none: the first of its name that is free."""
     used = {letter for known in equation.terms for letter in known} | {*(equation.result or ())}
     wanted = [letter for letter in (label.name or "").lower() if letter.isalpha()]

@@ -18,11 +18,11 @@ _POINTWISE = """
     normalize hardtanh mish softmin sinh cosh tan asin acos atan requires_grad addcmul addcdiv
     zeros_like ones_like empty_like full_like rand_like randn_like randint_like logit exponential
     positive trunc frac log2 log10 exp2 sgn deg2rad threshold relu6 hardswish hardsigmoid xlogy
-    isclose argsort logcumsumexp cummax cummin pin_memory masked_fill_ batch_norm scale
+    isclose argsort logcumsumexp cummax cummin pin_memory batch_norm
 """
 _REDUCTIONS = """
     sum mean amax amin max min prod var std argmax argmin any all norm logsumexp median nansum
-    nanmean count_nonzero softmax_sum var_mean std_mean quantile
+    nanmean count_nonzero var_mean std_mean quantile
 """
 
 
@@ -45,9 +45,7 @@ def broadcast(op, rows: Sequence[Labels], shape: Sequence[int]) -> Labels:
 @rule(_POINTWISE)
 def pointwise(op) -> Labels:
     rows = [op.labels(state) for state in op.inputs]
-    if op.name in {"to", "contiguous", "copy"}:
-        rows = rows[:1] if op.name != "copy" else rows
-    if op.name == "batch_norm":
+    if op.name in {"to", "contiguous", "batch_norm"}:  # the others only say how, or normalise
         rows = rows[:1]
     return broadcast(op, rows, op.shape)
 

@@ -23,11 +23,9 @@ def matmul(op) -> Labels:
     return contracted(op, *map(op.labels, op.inputs[:2]))
 
 
-@rule("addmm", "baddbmm", "addmv", "addbmm")
+@rule("addmm", "baddbmm", "addmv")
 def added(op) -> Labels:
     bias, a, b = map(op.labels, op.inputs[:3])
-    if op.name == "addbmm":
-        raise Unknown
     return broadcast(op, [contracted(op, a, b), bias], op.shape)
 
 

@@ -59,7 +59,7 @@ def symbolic(
             return None
         if rest_new.total():  # one dim splits into what is named and what is left
             (whole,) = rest_old
-            left = worth[whole] = _next_prime(primes, len(primes) + 1)
+            left = worth[whole] = _PRIMES[len(primes)]
             worth[whole] *= _value(rest_new, worth)
         else:
             left = _value(rest_old, worth)
@@ -80,15 +80,11 @@ def _atoms(label: Label, primes: dict[Label, int]) -> Counter:
     found: Counter = Counter()
     for atom in parts(label):
         if atom.size != 1 or not atom.literal:
-            found[primes.setdefault(atom, _next_prime(primes, len(primes)))] += 1
+            found[primes.setdefault(atom, _PRIMES[len(primes)])] += 1
     return found
 
 
 _PRIMES = [2, 3, 5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71, 73, 79, 83]
-
-
-def _next_prime(primes: dict[Label, int], place: int) -> int:
-    return _PRIMES[place]
 
 
 def _value(atoms: Counter, worth: dict[int, int]) -> int:
@@ -148,7 +144,7 @@ def split_axis(
     asked: list[Label | None],
 ) -> Labels:
     """Split one axis: by the sizes' own names, by what is known of it, or by what is left."""
-    known = _known_parts(op, whole, sizes)
+    known = _known_parts(whole, sizes)
     told: list[Label | None] = []
     for place in range(len(sizes)):
         part = asked[place]
@@ -166,7 +162,7 @@ def split_axis(
     return split
 
 
-def _known_parts(op, whole: Label, sizes: Sequence[int]) -> Labels | None:
+def _known_parts(whole: Label, sizes: Sequence[int]) -> Labels | None:
     factors = whole.root().factors
     if factors is None or [factor.size for factor in factors] != list(sizes):
         return None
