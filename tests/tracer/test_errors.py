@@ -3,6 +3,7 @@
 import contextlib
 import inspect
 import re
+import warnings
 
 import einops
 import pytest
@@ -115,6 +116,14 @@ def test_the_note_explains_what_was_written_later(name):
 def test_where_nothing_tells_what_was_meant_nothing_is_offered(name):
     fn, inputs, dims = raising_steps.RAISING[name][0]()
     assert trace(fn, *inputs, dims=dims, on_error="return").error.suggestion is None
+
+
+def test_what_torch_warns_of_while_a_correction_is_tried_is_not_passed_on():
+    fn, inputs, dims = raising_losses.RAISING["mse_of_two_lengths"][0]()
+    with warnings.catch_warnings(record=True) as heard:
+        warnings.simplefilter("always")
+        assert trace(fn, *inputs, dims=dims, on_error="return").error
+    assert len(heard) == 1  # by the reader's own line
 
 
 def test_a_correction_shows_the_shape_of_each_of_its_results():

@@ -41,7 +41,7 @@ from .elsewhere import bare, describing, elsewhere
 from .kinds import kinds
 from .places import at, carets, first_line
 from .plain import plain
-from .scope import Scope
+from .scope import Scope, silently
 from .sequences import sequences
 
 _SMALL = 1_000_000  # numbers that are really made, where the meta device cannot tell
@@ -86,7 +86,7 @@ def _operation(builder: Builder) -> Failure:
         for which, info in enumerate(step.inputs)
     )
     known = builder.variables.get(call.chain[0][0], []) if call.chain else []
-    scope = Scope(_frame(error, call))
+    scope = Scope(_frame(error, call), builder.recorder.held)
     failed = Failed(
         op, infos, error, step.expression or step.code, function, known, scope, builder.steps
     )
@@ -168,11 +168,11 @@ def _tried(candidate: Candidate, failed: Failed, names: set[str] | None) -> tupl
     if names is not None and {node.id for node in nodes if isinstance(node, ast.Name)} - names:
         return None
     try:
-        with torch.no_grad():
+        with silently():
             result = _run(candidate, failed, "meta")
     except NotImplementedError:  # how much a mask picks depends on its values
         try:
-            with torch.no_grad():
+            with silently():
                 _run(candidate, failed, "cpu")
         except Exception:
             return None

@@ -9,6 +9,9 @@ import ast
 import builtins
 import functools
 import types
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -32,8 +35,11 @@ def attributes(module: nn.Module) -> dict[str, Any]:
 class Scope:
     """The variables of a frame; modules show their attributes, tensors only what is empty."""
 
-    def __init__(self, frame: types.FrameType | None) -> None:
+    def __init__(
+        self, frame: types.FrameType | None, held: Mapping[str, Any] | None = None
+    ) -> None:
         self._local: dict[str, Any] = dict(frame.f_locals) if frame is not None else {}
+        self._local.update(held or {})
         self._global: dict[str, Any] = frame.f_globals if frame is not None else {}
 
     def look(self, node: ast.AST) -> Any:
@@ -116,11 +122,19 @@ class Scope:
     def tried(self, code: str) -> str | None:
         """Return a correction if it runs."""
         try:
-            with torch.no_grad():
+            with silently():
                 self.run(code)
         except Exception:
             return None
         return code
+
+
+@contextmanager
+def silently() -> Iterator[None]:
+    """Try a correction: what torch warns of there is not of the reader's code."""
+    with torch.no_grad(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        yield
 
 
 class _Emptied(ast.NodeTransformer):
