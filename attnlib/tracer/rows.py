@@ -55,6 +55,11 @@ class TensorInfo:
         """Write the shape in numbers: ``(2, 8, 16)``."""
         return f"({', '.join(map(str, self.shape))})"
 
+    def axis(self, axis: int) -> str:
+        """Write one axis: ``H = 16``, or its number where it has no name."""
+        dim, size = self.dims[axis], self.shape[axis]
+        return str(size) if dim == str(size) else f"{dim} = {size}"
+
     def described(self) -> str:
         """Write name, dims and sizes in one: ``q (batch=2, S=8, H=16)``."""
         pairs = zip(self.dims, self.shape, strict=True)

@@ -67,7 +67,7 @@ def _results(node: ast.expr, error: str, scope: Scope, describe: Describe) -> To
             continue
         word = ast.unparse(part)
         values = hasattr(held, "values")
-        setattr(node, side, _expression(f"{word}.values" if values else f"{word}[0]"))
+        setattr(node, side, expression(f"{word}.values" if values else f"{word}[0]"))
         what = "values and indices" if values else f"{len(held)} results"
         return f"{word} gives a tuple of {what}", [ast.unparse(node)]
     return None
@@ -92,22 +92,22 @@ def _sizes(node: ast.expr, error: str, scope: Scope, describe: Describe) -> Told
         word = ast.unparse(node.args[place])
         info = describe(tensor, word)
         if tensor.dim():
-            node.args[place] = _expression(f"{word}.shape[{_tokens(info)}]")
+            node.args[place] = expression(f"{word}.shape[{_tokens(info)}]")
         else:
-            node.args[place] = _expression(f"{word}.item()")
+            node.args[place] = expression(f"{word}.item()")
         return f"a range has a number for its end, but {info.described()} is a tensor", [
             ast.unparse(node)
         ]
     if name in _LIKE and len(node.args) == 1 and given:
         word = ast.unparse(node.args[0])
-        node.func = _expression(f"{ast.unparse(node.func)}_like")
+        node.func = expression(f"{ast.unparse(node.func)}_like")
         return f"a size is a number, but {describe(given[0][1], word).described()} is a tensor", [
             ast.unparse(node)
         ]
     if name in _SQUARE and node.args and "must be Tensor" in error:
         sizes = [ast.unparse(arg) for arg in node.args[:2]]
         sizes = sizes * 2 if len(sizes) == 1 else sizes
-        node.args = [_expression(f"torch.ones({', '.join(sizes)})"), *node.args[2:]]
+        node.args = [expression(f"torch.ones({', '.join(sizes)})"), *node.args[2:]]
         return f"{name} keeps a triangle of a tensor, it makes none", [ast.unparse(node)]
     return None
 
@@ -134,7 +134,7 @@ def _dimless(node: ast.expr, error: str, scope: Scope, describe: Describe) -> To
     if '"dim"' not in error or "missing" not in error or not isinstance(node, ast.Call):
         return None
     name = ast.unparse(node.func).rpartition(".")[2]
-    node.keywords.append(ast.keyword("dim", _expression("-1")))
+    node.keywords.append(ast.keyword("dim", expression("-1")))
     said = f"{name} has to be told along which axis; over keys, or features, it is the last"
     return said, [ast.unparse(node)] if name in _DIMLESS else []
 
@@ -182,5 +182,6 @@ def _shaped(node: ast.expr, error: str, scope: Scope, describe: Describe) -> Tol
     return "a shape among sizes has to be unpacked with *", [ast.unparse(node)]
 
 
-def _expression(text: str) -> ast.expr:
+def expression(text: str) -> ast.expr:
+    """Parse one expression."""
     return ast.parse(text, mode="eval").body

@@ -130,10 +130,7 @@ def _masked(failed: Failed, which: int) -> Iterator[Candidate]:
     name = failed.names[which]
 
     def offer(code: str, change) -> Candidate:
-        def run(t: Tensors) -> Tensor:
-            return failed.run([change(x) if i == which else x for i, x in enumerate(t)])
-
-        return Candidate(failed.instead(name, code), run)
+        return Candidate(failed.instead(name, code), failed.changed(which, change))
 
     change = arranged(labels, scores)
     if change is not None and change.cost:

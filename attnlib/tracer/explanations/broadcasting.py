@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from ...dims import role
 from .alignment import fits
 from .calls import inside
-from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
+from .clash import Candidate, Failed, batch_clash, clash, on, reversed_axes
 from .cuts import cuts
 from .halves import doubled
 from .inline import joined_otherwise, last_rows, resized
@@ -64,11 +64,7 @@ def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
 
 def changed(failed: Failed, which: int, code: str, change) -> Candidate:
     """Write the failed expression with one operand changed, and run it so."""
-
-    def run(t: Tensors):
-        return failed.run([change(x) if place == which else x for place, x in enumerate(t)])
-
-    return Candidate(failed.instead(failed.names[which], code), run)
+    return Candidate(failed.instead(failed.names[which], code), failed.changed(which, change))
 
 
 def _order(failed: Failed, which: int) -> tuple[int, int, bool, bool, int]:

@@ -59,6 +59,16 @@ class Failed:
         args, kwargs = self.op.arguments(tensors)
         return self.function(*args, **kwargs)
 
+    def changed(
+        self, which: int, change: Callable[[Tensor], Tensor]
+    ) -> Callable[[Tensors], Tensor]:
+        """Return what runs the operation again with one operand changed."""
+
+        def run(tensors: Tensors) -> Tensor:
+            return self.run([change(x) if at == which else x for at, x in enumerate(tensors)])
+
+        return run
+
     def instead(self, name: str, new: str, code: str | None = None) -> str:
         """Write the failed expression with one operand replaced, or the new operand alone."""
         pattern = rf"(?<![\w.]){re.escape(name)}(?![\w(=])"
@@ -78,10 +88,8 @@ class Failed:
         return next(known, str(label.size))
 
     def size(self, which: int, axis: int) -> str:
-        """Write one axis as ``H = 16``, or as its number where it has no name."""
-        info = self.infos[which]
-        dim, size = info.dims[axis], info.shape[axis]
-        return str(size) if dim == str(size) else f"{dim} = {size}"
+        """Write one axis of an operand: ``H = 16``."""
+        return self.infos[which].axis(axis)
 
 
 CLASHES: dict[str, Callable[[Failed], tuple[str, list[Candidate]]]] = {}

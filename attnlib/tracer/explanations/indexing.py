@@ -12,8 +12,9 @@ from .broadcasting import changed, in_place
 from .calls import inside
 from .clash import Candidate, Failed, clash, on
 from .cuts import one_off
+from .kinds import bounds, numbers
 from .loops import looped, written_index
-from .picking import along_its_name, bounds, less_one, numbers
+from .picking import along_its_name, less_one
 
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "bool")
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from typing import Any
 
 import torch
 from torch import Tensor
@@ -106,11 +106,7 @@ def _mask(failed: Failed) -> tuple[str, list[Candidate]] | None:
         if failed.op.name != "masked_fill":
             said += " (True may attend), or of the dtype of the queries and added to the scores"
         code = failed.instead(info.name, f"{on(info.name)}.bool()")
-
-        def run(t: Tensors, which: int = which) -> Tensor:
-            return failed.run([x.bool() if i == which else x for i, x in enumerate(t)])
-
-        return said, [Candidate(code, run)]
+        return said, [Candidate(code, failed.changed(which, lambda x: x.bool()))]
     return None
 
 
@@ -118,7 +114,7 @@ def _mask(failed: Failed) -> tuple[str, list[Candidate]] | None:
 def one_hot(failed: Failed) -> tuple[str, list[Candidate]]:
     ids = failed.infos[0]
     if ids.dtype == "int64":
-        held, n = spread(ids.values), failed.op.params.get("num_classes")
+        held, n = bounds(ids.values), failed.op.params.get("num_classes")
         told = f"; {ids.name} holds {held[0]} … {held[1]}" if held else ""
         return f"with {n} classes, numbers of classes are 0 … {int(n or 0) - 1}{told}", []
     said = f"one_hot reads the numbers of classes (int64), but {ids.name} is {ids.dtype}"
@@ -135,18 +131,23 @@ def lookup(failed: Failed) -> tuple[str, list[Candidate]]:
         said = f"an embedding is looked up by whole numbers, but {ids.name} is {ids.dtype}"
         code = failed.instead(ids.name, f"{on(ids.name)}.long()")
         return said, [Candidate(code, lambda t: torch.embedding(t[1], t[0].long()))]
-    held = spread(ids.values)
+    held = bounds(ids.values)
     told = f"; {ids.name} holds {held[0]} … {held[1]}" if held else ""
     return f"{table.name} has {table.shape[0]} rows, so ids are 0 … {table.shape[0] - 1}{told}", []
 
 
-def spread(values: Any) -> tuple | None:
-    """Return the smallest and the largest of values, where they were kept."""
+def bounds(values) -> tuple | None:
+    """Return the smallest and the largest of a tensor's numbers, where they were kept."""
+    flat = numbers(values)
+    return (min(flat), max(flat)) if flat else None
+
+
+def numbers(values) -> list:
     flat, open_ = [], [values]
     while open_:
         value = open_.pop()
         if isinstance(value, list):
             open_ += value
-        elif value is not None:
+        elif isinstance(value, int | float) and not math.isnan(value):
             flat.append(value)
-    return (min(flat), max(flat)) if flat else None
+    return flat

@@ -34,7 +34,7 @@ def _linear_candidates(failed: Failed) -> Iterator[Candidate]:
     name, n = on(x.name), wanted.size
 
     def merged(code: str, change: Callable[[Tensor], Tensor]) -> Candidate:
-        return Candidate(failed.instead(x.name, code), lambda t: failed.run([change(t[0]), *t[1:]]))
+        return Candidate(failed.instead(x.name, code), failed.changed(0, change))
 
     if len(x.shape) == 4 and x.shape[1] * x.shape[3] == n:
         code = f"{name}.transpose(1, 2).flatten(2)"
@@ -109,7 +109,7 @@ def convolution(failed: Failed) -> tuple[str, list[Candidate]]:
         found.append(moved_and_back(failed, change, back=False))
     elif channels == 1 and place == 0:
         code = failed.instead(x.name, f"{name}.unsqueeze(1)")
-        found.append(Candidate(code, lambda t: failed.run([t[0].unsqueeze(1), *t[1:]])))
+        found.append(Candidate(code, failed.changed(0, lambda x: x.unsqueeze(1))))
     return said, found
 
 
@@ -118,10 +118,10 @@ def _counted(failed: Failed, channels: int) -> Iterator[Candidate]:
     x, ndim = failed.infos[0], len(failed.infos[1].shape)
     if len(x.shape) == ndim - 2 and channels == 1:
         code = failed.instead(x.name, f"{on(x.name)}[:, None]")
-        yield Candidate(code, lambda t: failed.run([t[0][:, None], *t[1:]]))
+        yield Candidate(code, failed.changed(0, lambda x: x[:, None]))
     if len(x.shape) == ndim + 1 and x.shape[2] == channels:
         code = failed.instead(x.name, f"{on(x.name)}.flatten(0, 1)")
-        yield Candidate(code, lambda t: failed.run([t[0].flatten(0, 1), *t[1:]]))
+        yield Candidate(code, failed.changed(0, lambda x: x.flatten(0, 1)))
 
 
 @clash("layer_norm", "rms_norm")

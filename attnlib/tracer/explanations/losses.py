@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 from torch import Tensor
 
 from ..labels import Label
 from .alignment import fits
+from .broadcasting import changed
 from .changes import alike, moved
 from .clash import Candidate, Failed, Tensors, clash, on
-from .kinds import kinds, spread
+from .kinds import bounds, kinds
 
 Told = tuple[str, list[Candidate]]
 
@@ -35,7 +36,7 @@ def classes(failed: Failed) -> Told:
         return said, list(_lined_up(failed))
     if target.dtype.startswith(("float", "bfloat", "int32", "int16", "bool")):
         said = f"targets are the numbers of classes (int64), but {target.name} is {target.dtype}"
-        return said, [_with(failed, 1, f"{on(target.name)}.long()", lambda y: y.long())]
+        return said, [changed(failed, 1, f"{on(target.name)}.long()", lambda y: y.long())]
     if "out of bounds" in str(failed.error):
         return _out_of_bounds(failed, axis)
     return kinds(failed)
@@ -49,12 +50,12 @@ def _weights(failed: Failed) -> Told:
         f"{target.described()} has the shape of {x.name}: then it holds a weight for each class, "
         f"of {x.dtype}, but it is {target.dtype}"
     )
-    return said, [_with(failed, 1, f"{on(target.name)}.float()", lambda y: y.float())]
+    return said, [changed(failed, 1, f"{on(target.name)}.float()", lambda y: y.float())]
 
 
 def _out_of_bounds(failed: Failed, axis: int) -> Told:
     x, target = failed.infos[:2]
-    held = spread(target.values)
+    held = bounds(target.values)
     n = x.shape[axis]
     said = f"{x.name} has {n} classes, so targets are 0 … {n - 1}"
     said += f"; {target.name} holds {held[0]} … {held[1]}" if held else ""
@@ -77,19 +78,19 @@ def _lined_up(failed: Failed) -> Iterator[Candidate]:
     if last > 1 and x.shape[:-1] == target.shape and _agree(labels, held):
         change = moved(len(x.shape), last, 1)
         code = change.code(x.name) if last > 2 else f"{on(x.name)}.transpose(1, 2)"
-        yield _with(failed, 0, code, change.run)
+        yield changed(failed, 0, code, change.run)
     count = math.prod(target.shape)
     name = on(target.name)
     if len(x.shape) == 2 and len(target.shape) > 1 and count == x.shape[0]:
         if target.shape[-1] == 1 and len(target.shape) == 2:
-            yield _with(failed, 1, f"{name}.squeeze(-1)", lambda y: y.squeeze(-1))
-        yield _with(failed, 1, f"{name}.flatten()", lambda y: y.flatten())
+            yield changed(failed, 1, f"{name}.squeeze(-1)", lambda y: y.squeeze(-1))
+        yield changed(failed, 1, f"{name}.flatten()", lambda y: y.flatten())
     if len(target.shape) == 1 and last > 1 and math.prod(x.shape[:-1]) == count:
-        yield _with(failed, 0, f"{on(x.name)}.flatten(0, -2)", lambda y: y.flatten(0, -2))
+        yield changed(failed, 0, f"{on(x.name)}.flatten(0, -2)", lambda y: y.flatten(0, -2))
     rest = [*labels[:1], *labels[2:]]
     for fit in fits(failed, held, rest):
         if None not in fit.change.axes:
-            yield _with(failed, 1, fit.code(target.name), fit.run)
+            yield changed(failed, 1, fit.code(target.name), fit.run)
     pairs = list(zip(x.shape[:-1], target.shape, strict=False))
     if (
         last == len(target.shape) == 2
@@ -110,13 +111,6 @@ def _agree(labels: list[Label], held: list[Label]) -> bool:
     )
 
 
-def _with(failed: Failed, which: int, code: str, change: Callable[[Tensor], Tensor]) -> Candidate:
-    def run(t: Tensors) -> Tensor:
-        return failed.run([change(x) if i == which else x for i, x in enumerate(t)])
-
-    return Candidate(failed.instead(failed.names[which], code), run)
-
-
 @clash(
     "mse_loss", "l1_loss", "smooth_l1_loss", "huber_loss", "kl_div", "gaussian_nll_loss",
     "poisson_nll_loss", "binary_cross_entropy", "binary_cross_entropy_with_logits",
@@ -132,7 +126,7 @@ def number_by_number(failed: Failed) -> Told:
         if whole and failed.op.name != "cosine_similarity":
             said = f"{failed.op.name} needs floats, but {target.name} is {target.dtype}"
             code = f"{on(target.name)}.float()"
-            return said, [_with(failed, 1, code, lambda y: y.float())]
+            return said, [changed(failed, 1, code, lambda y: y.float())]
         return kinds(failed)
     said = (
         f"{failed.op.name} compares number with number: {x.described()} and {target.described()} "
@@ -146,5 +140,5 @@ def number_by_number(failed: Failed) -> Told:
                 found.append((which, fit))
     found.sort(key=lambda pair: (not pair[1].dropped, pair[1].change.cost))
     return said, [
-        _with(failed, which, fit.code(failed.names[which]), fit.run) for which, fit in found
+        changed(failed, which, fit.code(failed.names[which]), fit.run) for which, fit in found
     ]

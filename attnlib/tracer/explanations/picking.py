@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 
 from .broadcasting import changed
@@ -10,7 +9,7 @@ from .calls import with_argument, with_operand
 from .changes import alike, may_be
 from .clash import Candidate, Failed, clash, on
 from .cuts import word
-from .kinds import kinds
+from .kinds import bounds, kinds
 from .plain import plain
 
 
@@ -121,20 +120,3 @@ def less_one(failed: Failed, which: int, counted: bool) -> Iterator[Candidate]:
     if counted:
         name = failed.names[which]
         yield changed(failed, which, f"{on(name)} - 1", lambda x: x - 1)
-
-
-def bounds(values) -> tuple | None:
-    """Return the smallest and the largest of a tensor's numbers, where they were kept."""
-    flat = numbers(values)
-    return (min(flat), max(flat)) if flat else None
-
-
-def numbers(values) -> list:
-    flat, open_ = [], [values]
-    while open_:
-        value = open_.pop()
-        if isinstance(value, list):
-            open_ += value
-        elif isinstance(value, int | float) and not math.isnan(value):
-            flat.append(value)
-    return flat

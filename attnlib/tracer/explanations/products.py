@@ -210,11 +210,8 @@ def _folded(failed: Failed) -> Iterator[Candidate]:
             run = functools.partial(torch.repeat_interleave, repeats=n, dim=0)
         else:
             code, run = f"{name}.repeat({word}, 1, 1)", functools.partial(_tiled, n)
-
-        def again(t: Tensors, which: int = which, run: Callable = run) -> Tensor:
-            return failed.run([run(x) if i == which else x for i, x in enumerate(t)])
-
-        yield Candidate(failed.instead(failed.names[which], code), again)
+        new = failed.instead(failed.names[which], code)
+        yield Candidate(new, failed.changed(which, run))
 
 
 def _folded_too(
@@ -226,11 +223,7 @@ def _folded_too(
     unnamed = len(held) == 1 and front.name is None
     if front.size == own[0].size * own[1].size and (named or unnamed):
         code = failed.instead(failed.names[which], f"{on(failed.names[which])}.flatten(0, 1)")
-
-        def run(t: Tensors) -> Tensor:
-            return failed.run([x.flatten(0, 1) if i == which else x for i, x in enumerate(t)])
-
-        yield Candidate(code, run)
+        yield Candidate(code, failed.changed(which, lambda x: x.flatten(0, 1)))
 
 
 def _tiled(n: int, x: Tensor) -> Tensor:

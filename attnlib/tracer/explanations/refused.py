@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from .arguments import arguments
+from .arguments import arguments, expression
 from .scope import Scope, attributes
 from .unpacked import Describe, Told, unpacked
 
@@ -31,7 +31,7 @@ def refused(
         return "", []
     if isinstance(failure, AttributeError) and isinstance(node, ast.Attribute):
         return _attribute(node, parents.get(node), scope)
-    own = _expression(ast.unparse(node))  # to be changed; the source's own tree stays
+    own = expression(ast.unparse(node))  # to be changed; the source's own tree stays
     if isinstance(failure, IndexError):
         return _axis(own, scope, describe)
     if isinstance(failure, TypeError):
@@ -87,19 +87,15 @@ def _axis(node: ast.AST, scope: Scope, describe: Describe) -> Told:
     if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Attribute):
         if node.value.attr == "shape":
             x, axis = node.value.value, node.slice
-            node.slice = _expression("-1")
+            node.slice = expression("-1")
     elif isinstance(node, ast.Call) and len(node.args) == 1:
         method = node.func
         if isinstance(method, ast.Attribute) and method.attr == "size":
             x, axis = method.value, node.args[0]
-            node.args = [_expression("-1")]
+            node.args = [expression("-1")]
     tensor = scope.tensor(x) if x is not None else None
     if tensor is None or axis is None or x is None:
         return "", []
     n = tensor.dim()
     said = f"{describe(tensor, ast.unparse(x)).described()} has {n} axes, 0 … {n - 1}"
     return said, [ast.unparse(node)] if n else []
-
-
-def _expression(text: str) -> ast.expr:
-    return ast.parse(text, mode="eval").body

@@ -8,10 +8,10 @@ from __future__ import annotations
 import ast
 import re
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from torch import Tensor, nn
+from torch import nn
 
 from ...dims import role
 from ..frames import LIBRARY, kind_of
@@ -19,8 +19,8 @@ from ..rows import TensorInfo
 from .clash import on
 from .layer_calls import Changes, LayerCall
 from .scope import Scope
+from .unpacked import Describe
 
-Describe = Callable[[Tensor, str], TensorInfo]
 Told = tuple[list[TensorInfo], str, list[str]]
 
 # What asks, what is asked, the mask between the two, and the padding of what is asked.
@@ -96,8 +96,8 @@ def _attention(call: LayerCall) -> tuple[str, list[Changes]]:
         if sizes[n] != sizes[asked]:
             q = sequences[asked]
             said += (
-                f"; so axis {batch} is the batch: the batch of {q.name} is {_axis(q, batch)}, of "
-                f"{info.name} {_axis(info, batch)}"
+                f"; so axis {batch} is the batch: the batch of {q.name} is {q.axis(batch)}, of "
+                f"{info.name} {info.axis(batch)}"
             )
             return said, list(_laid_out(sequences, batch))
     for query, key, mask, padding in reads:
@@ -119,11 +119,6 @@ def _inner(module: nn.Module) -> nn.MultiheadAttention:
 def _width(call: LayerCall, name: str, width: int) -> int:
     own = {"key": "kdim", "value": "vdim"}.get(name)
     return int(getattr(call.module, own, width) or width) if own else width
-
-
-def _axis(info: TensorInfo, axis: int) -> str:
-    dim, size = info.dims[axis], info.shape[axis]
-    return str(size) if dim == str(size) else f"{dim} = {size}"
 
 
 def _turned(sequences: dict[str, TensorInfo], wide: list[str], width: int) -> Iterator[Changes]:

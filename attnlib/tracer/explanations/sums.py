@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 
 from .calls import with_argument
 from .changes import Change, alike, written
-from .clash import Candidate, Failed, Tensors, batch_clash, clash
+from .clash import Candidate, Failed, batch_clash, clash
 from .kinds import kinds
 from .products import agreement, labels_of
 
@@ -43,11 +42,9 @@ def added(failed: Failed) -> tuple[str, list[Candidate]]:
 
 
 def _turned(failed: Failed, which: int, change: Change) -> Candidate:
-    def run(t: Tensors) -> Tensor:
-        return failed.run([change.run(x) if i == which else x for i, x in enumerate(t)])
-
     text, _ = min(written(failed, which, change), key=lambda option: option[1])
-    return Candidate(failed.instead(failed.names[which], text), run)
+    new = failed.instead(failed.names[which], text)
+    return Candidate(new, failed.changed(which, change.run))
 
 
 @clash("tensordot")

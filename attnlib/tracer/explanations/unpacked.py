@@ -32,7 +32,7 @@ def unpacked(node: ast.AST | None, parents: dict, scope: Scope, describe: Descri
     tensor = scope.tensor(value)
     if tensor is not None and not starred:
         info = describe(tensor, ast.unparse(value))
-        said = f"a tensor comes apart along axis 0, {_size(info, 0)}, but {text} are {count} names"
+        said = f"a tensor comes apart along axis 0, {info.axis(0)}, but {text} are {count} names"
         return said, _pieces(tensor, ast.unparse(value), count)
     if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and not starred:
         return _call(value, scope, describe, count, text)
@@ -55,11 +55,6 @@ def _shape_of(value: ast.AST) -> ast.expr | None:
         return value.value
     method = value.func if isinstance(value, ast.Call) and not value.args else None
     return method.value if isinstance(method, ast.Attribute) and method.attr == "size" else None
-
-
-def _size(info: TensorInfo, axis: int) -> str:
-    dim, size = info.dims[axis], info.shape[axis]
-    return str(size) if dim == str(size) else f"{dim} = {size}"
 
 
 def _pieces(x: Tensor, word: str, count: int) -> list[str]:
