@@ -102,7 +102,8 @@ def heading(trace: Record) -> str:
 def after(trace: Record) -> list[str]:
     lines = []
     if trace.dropped:
-        lines += ["", f"{trace.dropped} more operations ran and are not shown (max_steps)"]
+        why = "past max_steps, or of a kind that no row describes"
+        lines += ["", f"{trace.dropped} more operations ran and are not shown: {why}"]
     if trace._checked is not None:
         lines += ["", *str(trace._checked).splitlines()]
     for warning in trace.warnings:
