@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from typing import Any
 
 from machine import describe
 from stock import build
@@ -109,8 +110,8 @@ def load(browser, url: str) -> dict[str, float]:
     return seen | {"bytes": sum(sizes), "requests": len(sizes)}
 
 
-def measure(sites: dict[str, str], rounds: int) -> dict[str, dict[str, list[float]]]:
-    """Load every page once a round, in turns, so that a busy moment hits both."""
+def measure(sites: dict[str, str], rounds: int) -> dict[str, Any]:
+    """Load every page once a round, in turns, so that a busy moment hits both; name the browser."""
     from playwright.sync_api import sync_playwright
 
     taken: dict[str, dict[str, list[float]]] = {name: {row: [] for row in ROWS} for name in sites}

@@ -1,7 +1,7 @@
 """Formulas become MathML while the book is built: a page runs and fetches nothing to show them."""
 
 import re
-from html import unescape
+from html import escape, unescape
 
 import math_font
 from dimensions import paint_formula
@@ -20,7 +20,7 @@ def to_mathml(latex, node, *, display):
         mathml = CONVERTER.convert_with_local_state(latex, displaystyle=display)
     except LatexError as error:
         LOG.warning("formula not understood: %s in %s", error, latex, location=node)
-        return f"<code>{latex}</code>"
+        return f"<code>{escape(latex)}</code>"
     missing = set(unescape(re.sub(r"<[^>]*>", "", mathml))) - math_font.shown()
     if missing:
         points = ", ".join(f"{c} (U+{ord(c):04X})" for c in sorted(missing))
