@@ -48,6 +48,7 @@ class Recorder(TorchFunctionMode):
         self.events: list[Call | ShapeRead] = []
         self.dropped = 0
         self.failed: tuple[BaseException, Call, Any] | None = None  # error, operation, function
+        self.held: dict[str, Any] = {}  # the variables at the failing line
         self._left, self._deep = max_steps, deep
         self._plans: dict[Any, str] = {}
 
@@ -59,7 +60,7 @@ class Recorder(TorchFunctionMode):
 
     def close(self) -> None:
         """Let go of everything that belongs to the run."""
-        self.failed, self._plans = None, {}
+        self.failed, self.held, self._plans = None, {}, {}
         self.stack.clear()
 
     # -- what torch calls; in here the mode is off, so nothing below comes back to it -----------
@@ -88,6 +89,7 @@ class Recorder(TorchFunctionMode):
                 call.error, call.out, call.kind = error, None, "error"
                 self.events.append(call)
                 self.failed = (error, call, func)
+                self.held = _held(frame, call)
             raise
         if plan == "__setitem__" or _tensors(out):
             self._ended(call, args, out)
@@ -176,6 +178,16 @@ def _numbers(frame: types.FrameType) -> tuple[dict[str, int], dict[str, Any]]:
     """Keep the whole numbers that a function works with, to read sizes such as ``h * d``."""
     local = {name: value for name, value in frame.f_locals.items() if type(value) is int}
     return local, frame.f_globals
+
+
+def _held(frame: types.FrameType | None, call: Call) -> dict[str, Any]:
+    """Keep the variables at the failing line: once the error has left it, Python 3.12 and newer
+    have forgotten those of a comprehension.
+    """
+    code = call.chain[0][0] if call.chain else None
+    while frame is not None and frame.f_code is not code:
+        frame = frame.f_back
+    return {} if frame is None else dict(frame.f_locals)
 
 
 def _tensors(out: Any) -> list[Tensor]:
