@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from ..tracer import Trace, trace
+from ..tracer.plain import readable
 from . import exercises
 from .assembled import assembled
 from .catalogue import BY_ID
@@ -59,7 +60,8 @@ class Appearance:
         return rows
 
     def __repr__(self) -> str:
-        return "\n".join(f"{who}: {said}" for who, said in self.rows()) + f"\n{self.verdict}"
+        lines = [*(f"{who}: {said}" for who, said in self.rows()), str(self.verdict)]
+        return readable("\n".join(lines))
 
     def _repr_html_(self) -> str:
         rows = "".join(

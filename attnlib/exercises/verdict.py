@@ -11,6 +11,7 @@ import torch
 from torch import Tensor
 
 from ..dims import role
+from ..tracer.plain import readable
 from .form import Inputs, Sizes
 from .grids import beside, grid, named, number
 
@@ -90,7 +91,7 @@ class Verdict:
         if self.counterexample is not None:
             parts += ["  " + line for line in str(self.counterexample).split("\n")]
         parts += ["  Note: " + note.replace("\n", "\n  ") for note in self.notes]
-        return "\n".join(parts)
+        return readable("\n".join(parts))
 
     __str__ = __repr__
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import torch
 from torch import Tensor, nn
 
+from ..tracer.plain import readable
 from .laws import LAWS
 from .running import restored
 from .subject import Law, Subject, told
@@ -35,7 +36,7 @@ class Report:
         broken = [law.name for law in self.laws if law.passed is False]
         head = "passed: no law is broken" if self.passed else f"broken: {', '.join(broken)}"
         head += "; parity not checked" if self.without_parity else ""
-        return "\n".join([head, *map(str, self.laws)])
+        return readable("\n".join([head, *map(str, self.laws)]))
 
     __str__ = __repr__
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from itertools import groupby
 
+from .plain import readable
 from .rows import Record, Step, TensorInfo, flat
 
 
@@ -59,7 +60,7 @@ class Check:
             )
         if self.skipped:
             lines.append(f"  not compared: {self.skipped} rows inside calls of a library")
-        return "\n".join(lines)
+        return readable("\n".join(lines))
 
 
 def compare(

@@ -8,6 +8,7 @@ import textwrap
 import unicodedata
 
 from . import folding
+from .plain import readable
 from .rows import Record, Step, Warning, flat
 
 COLUMNS = ("line", "variable", "operation", "inputs", "shape", "sizes", "kind", "note")
@@ -57,7 +58,8 @@ def terminal(trace: Record, width: int | None = None) -> str:
     """Write the table for a terminal: what does not fit is shortened, the shapes last."""
     width = width or shutil.get_terminal_size((100, 24)).columns
     width = max(NARROWEST, min(width, WIDEST))
-    rows = [{name: clean(cell) for name, cell in row.items()} for row in rows_of(trace)]
+    # Before they are measured: what stands for a sign may be longer than it.
+    rows = [{name: readable(clean(cell)) for name, cell in row.items()} for row in rows_of(trace)]
     shown = columns(rows)
     notes = []
     if sum(max((_width(row[name]) for row in rows), default=0) + 2 for name in shown) > width:
@@ -75,7 +77,7 @@ def terminal(trace: Record, width: int | None = None) -> str:
     for row in folding.shown(rows):
         lines.append(f"   ⋮  {row}" if isinstance(row, str) else _line(row, shown, widths))
     below = [part for line in after(trace) for part in _wrapped(clean(line), width)]
-    return "\n".join([clean(heading(trace)), "", *lines, *notes, *below])
+    return readable("\n".join([clean(heading(trace)), "", *lines, *notes, *below]))
 
 
 def _wrapped(line: str, width: int) -> list[str]:
@@ -147,9 +149,10 @@ def _line(row: dict[str, str], shown: list[str], widths: dict[str, int]) -> str:
 def _shortened(text: str, width: int) -> str:
     if _width(text) <= width:
         return text
-    while text and _width(text) > width - 1:
+    cut = readable("…")
+    while text and _width(text) > width - len(cut):
         text = text[:-1]
-    return text + "…"
+    return text + cut
 
 
 def _width(text: str) -> int:
