@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-from importlib.metadata import requires
+from importlib.metadata import PackageNotFoundError, requires
 
 from packaging.requirements import Requirement
 
@@ -45,9 +45,17 @@ def needed(names: tuple[str, ...]) -> set[str]:
         if name in found or name.startswith(BELONGS_TO_TORCH):
             continue
         found.add(name)
-        wanted = [Requirement(line) for line in requires(name) or ()]
+        wanted = [Requirement(line) for line in asked(name)]
         waiting += [w.name for w in wanted if not w.marker or w.marker.evaluate(IMAGE)]
     return found
+
+
+def asked(name: str) -> list[str]:
+    """What a package asks for; one that only the image's Python needs may be missing here."""
+    try:
+        return requires(name) or []
+    except PackageNotFoundError:
+        return []
 
 
 def text() -> str:
