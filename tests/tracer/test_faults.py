@@ -22,8 +22,8 @@ from torch.overrides import _get_current_function_mode_stack
 import attnlib
 from attnlib import SingleHeadAttention, Trace, trace
 from attnlib.tracer import adoption, page, tracing
+from attnlib.tracer.labels import Dim
 from attnlib.tracer.page import html
-from attnlib.tracer.symbols import Dim
 
 
 class Counting(nn.Module):
@@ -130,7 +130,7 @@ def test_nested_tensors_run_as_they_do_and_have_no_row(layout):
 
     result = trace(inside, torch.ones(2), dims="S")
     assert result.output.tolist() == [5.0, 5.0] and result.steps[-1].output.dims == ("S",)
-    assert result.dropped and "or of a kind that no row describes" in str(result)
+    assert result.dropped and "that no row describes" in " ".join(str(result).split())
     given = trace(lambda x, y: (x * 2, y + 1), nested(layout), torch.ones(2), dims={"y": "S"})
     assert [step.variable for step in given.steps if step.kind == "input"] == ["y"]
     assert given.steps[-1].op == "add"
