@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import argparse
 import hashlib
+import json
 import os
 import re
 import shutil
@@ -35,6 +36,7 @@ LOOK = BUILD / "look.sha256"
 NOISE = "Kernel is running over TCP without encryption"
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 RUNNING = re.compile(r"(\S.*\.ipynb): Executing notebook")
+DIED = re.compile(r"the kernel died in: (.*)")
 COMMAND = ("build", ".", "-W", "-n", "--keep-going")
 # Sphinx's own check, in a folder of its own; it asks other hosts: for a person or a schedule.
 LINKS = ("build", ".", "--builder", "linkcheck", "--keep-going")
@@ -44,6 +46,16 @@ import sys
 import matplotlib.pyplot, myst_nb.sphinx_ext, sphinx_book_theme, torch
 from jupyter_book import sphinx
 from jupyter_book.cli.main import main
+from nbclient import NotebookClient
+from nbclient.exceptions import DeadKernelError
+execute = NotebookClient.async_execute_cell
+async def telling(self, cell, *given, **named):
+    try:
+        return await execute(self, cell, *given, **named)
+    except DeadKernelError:
+        print("the kernel died in:", *cell.source.strip().splitlines()[:1], flush=True)
+        raise
+NotebookClient.async_execute_cell = telling
 if sys.stdin.readline():
     main()
 """
@@ -76,19 +88,25 @@ def build(jupyter_book: Callable[[], int]) -> int:
 
 
 def drop_damaged_runs() -> None:
-    """Forget the stored runs where their list was half written; they are made again."""
-    stored = RUNS / "global.db"
-    if not stored.exists():
-        return
-    try:
-        with closing(sqlite3.connect(stored)) as database:
-            sound = database.execute("PRAGMA quick_check").fetchone() == ("ok",)
-    except sqlite3.DatabaseError:
-        sound = False
-    if not sound:
+    """Forget the stored runs where one, or their list, was half written; they are made again."""
+    if (RUNS / "global.db").exists() and not sound_runs():
         print("the stored runs are damaged; every notebook runs again", flush=True)
         shutil.rmtree(RUNS)
         shutil.rmtree(PAGES_READ, ignore_errors=True)
+
+
+def sound_runs() -> bool:
+    """Whether the list of the stored runs, and every run on it, can be read."""
+    try:
+        with closing(sqlite3.connect(RUNS / "global.db")) as database:
+            if database.execute("PRAGMA quick_check").fetchone() != ("ok",):
+                return False
+            listed = database.execute("SELECT hashkey FROM nbcache").fetchall()
+        for (key,) in listed:
+            json.loads((RUNS / "executed" / key / "base.ipynb").read_bytes())
+    except (sqlite3.DatabaseError, OSError, ValueError):
+        return False
+    return True
 
 
 def loaded(command: tuple[str, ...]) -> subprocess.Popen[str]:
@@ -111,16 +129,17 @@ def run(jupyter_book: subprocess.Popen[str]) -> int:
     assert jupyter_book.stdin is not None
     assert jupyter_book.stdout is not None
     print(file=jupyter_book.stdin, flush=True)
-    notebook, died = "", False
+    notebook, died = "", None
     for coloured in jupyter_book.stdout:
         line = COLOUR.sub("", coloured)  # whatever NO_COLOR says
-        if NOISE not in line:
+        died = died or DIED.match(line)
+        if NOISE not in line and not DIED.match(line):
             print(line, end="", flush=True)
         if found := RUNNING.match(line):
             notebook = found[1]
-        died = died or "DeadKernelError" in line
     if died:
-        print(f"{notebook}: its kernel died, often for want of memory; what ran before it is kept")
+        print(f"{notebook}: its kernel died in the cell that begins `{died[1]}`,", end=" ")
+        print("often for want of memory; what ran before it is kept")
     return jupyter_book.wait()
 
 

@@ -135,20 +135,28 @@ def executed(path: Path) -> Notebook:
     # Imported here: the check needs no Jupyter, and the workers set the environment first.
     import nbformat
     from nbclient import NotebookClient
+    from nbclient.exceptions import DeadKernelError
 
     notebook = nbformat.read(path, as_version=4)
     notebook.cells = nbformat.from_dict(colab.placed(notebook.cells, colab.released()))
+    begun: list[str] = []
     client = NotebookClient(
         notebook,
         timeout=CELL_TIMEOUT,
         kernel_name=KERNEL["name"],
         resources={"metadata": {"path": str(path.parent)}},
         record_timing=False,
+        on_cell_start=lambda cell, cell_index: begun.append(cell.source.strip()),
     )
     command = client.create_kernel_manager().format_kernel_cmd()
     if Path(command[0]).parent.resolve() != Path(sys.executable).parent.resolve():
         raise RuntimeError(f"the kernel python3 runs {command[0]}, not {sys.executable}")
-    client.execute()
+    try:
+        client.execute()
+    except DeadKernelError:
+        first = begun[-1].partition("\n")[0]
+        told = f"the kernel died in the cell that begins `{first}`, often for want of memory"
+        raise RuntimeError(told) from None
     return normalise(json.loads(nbformat.writes(notebook)), path.stem)
 
 
@@ -171,7 +179,7 @@ def run(paths: list[Path]) -> int:
                 print(f"[{done}/{len(paths)}] {name}  {job.result():.1f} s", flush=True)
             except Exception as error:
                 failed += 1
-                print(f"[{done}/{len(paths)}] {name}  FAILED\n{error}", file=sys.stderr, flush=True)
+                print(f"[{done}/{len(paths)}] {name}  FAILED\n{name}: {error}", file=sys.stderr)
     return 1 if failed else 0
 
 

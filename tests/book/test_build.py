@@ -21,8 +21,13 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (tmp_path / place / "kept").touch()
         monkeypatch.setattr(book, name, tmp_path / place)
     with closing(sqlite3.connect(tmp_path / ".jupyter_cache" / "global.db")) as database, database:
-        database.execute("CREATE TABLE runs (name TEXT)")
-        database.executemany("INSERT INTO runs VALUES (?)", [("x" * 500,)] * 200)
+        database.execute("CREATE TABLE nbcache (hashkey TEXT, data TEXT)")
+        rows = [(f"run {i}", "x" * 500) for i in range(200)]
+        database.executemany("INSERT INTO nbcache VALUES (?, ?)", rows)
+    for key, _ in rows:
+        run = tmp_path / ".jupyter_cache" / "executed" / key / "base.ipynb"
+        run.parent.mkdir(parents=True)
+        run.write_text('{"cells": []}')
     monkeypatch.setattr(book, "LOOK", tmp_path / "look")
     monkeypatch.setattr(book, "look", lambda: "as it is")
     (tmp_path / "look").write_text("as it is")
@@ -54,6 +59,17 @@ def test_a_half_written_store_is_told_and_made_anew(
     assert capsys.readouterr().out == "the stored runs are damaged; every notebook runs again\n"
 
 
+@pytest.mark.parametrize("left", [b"", b'{"cells": [', None], ids=["empty", "half", "nothing"])
+def test_a_half_written_run_is_told_and_made_anew(
+    left: bytes | None, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = folder / ".jupyter_cache" / "executed" / "run 7" / "base.ipynb"
+    run.unlink() if left is None else run.write_bytes(left)
+    assert book.build(sound) == 0
+    assert kept(folder) == (False, False)
+    assert capsys.readouterr().out == "the stored runs are damaged; every notebook runs again\n"
+
+
 def test_after_a_killed_build_the_pages_are_read_anew(folder: Path) -> None:
     def killed() -> int:
         raise KeyboardInterrupt("Ctrl+C")
@@ -78,11 +94,14 @@ def test_a_folder_that_cannot_be_written_is_told_in_one_line(
     assert told.count("\n") == 1
 
 
-def test_a_kernel_that_dies_is_told_with_its_notebook(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_kernel_that_dies_is_told_with_its_notebook_and_cell(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
     said = (
         "import sys; sys.stdin.readline()\n"
         "print('/b/one.ipynb: Executing notebook using local CWD [mystnb]')\n"
         "print('\\x1b[31m/b/two.ipynb: Executing notebook using local CWD [mystnb]\\x1b[0m')\n"
+        "print('the kernel died in: x = big()')\n"
         "print('nbclient.exceptions.DeadKernelError: Kernel died')\n"
         "print('a long traceback'); sys.exit(1)"
     )
@@ -92,5 +111,5 @@ def test_a_kernel_that_dies_is_told_with_its_notebook(capsys: pytest.CaptureFixt
     assert book.run(running) == 1
     *passed, last = capsys.readouterr().out.splitlines()
     assert (len(passed), last.split(":")[0]) == (4, "/b/two.ipynb")
-    assert "its kernel died" in last
+    assert "its kernel died in the cell that begins `x = big()`" in last
     assert "\x1b" not in "".join(passed)

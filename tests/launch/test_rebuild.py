@@ -1,4 +1,4 @@
-"""A change of a page's text is in the page that `make serve` shows, by the book's own build."""
+"""By the book's own build: a changed text is in its page, and a kernel that dies is told."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import notebooks
 import serve
 
 pytestmark = pytest.mark.timeout(300)
@@ -58,3 +59,37 @@ def test_an_edit_of_the_text_is_in_the_page(tree: Path, said: Iterator[str]) -> 
         line = next(said)
         assert line.startswith("built in"), line
         assert words in built.read_text(encoding="utf-8")
+
+
+DIES = """
+# what it needs is not there
+import os
+os._exit(1)"""
+
+
+@pytest.fixture
+def dying(tree: Path) -> Path:
+    """A notebook in that tree whose last cell ends its kernel."""
+    code = {"cell_type": "code", "metadata": {}, "outputs": [], "execution_count": None}
+    cells = [{"cell_type": "markdown", "metadata": {}, "source": "# A page"}]
+    cells += [code | {"source": source} for source in ("size = 10**9", DIES)]
+    (tree / "book" / "page.md").unlink()
+    path = tree / "book" / "page.ipynb"
+    normal = notebooks.normalise({"cells": cells, "metadata": {}}, "page")
+    path.write_text(notebooks.written(normal))
+    return path
+
+
+@pytest.mark.parametrize("tool", ["tools/book.py", "tools/notebooks.py run book/page.ipynb"])
+def test_a_kernel_that_dies_is_told_with_notebook_and_cell(
+    tool: str, tree: Path, dying: Path
+) -> None:
+    before = dying.read_bytes()
+    command = [sys.executable, *tool.split()]
+    done = subprocess.run(command, cwd=tree, capture_output=True, text=True)
+    assert done.returncode == 1
+    said = (done.stdout + done.stderr).splitlines()
+    (told,) = [line for line in said if "kernel died in" in line]
+    assert "the cell that begins `# what it needs is not there`" in told
+    assert "book/page.ipynb: " in told
+    assert dying.read_bytes() == before
