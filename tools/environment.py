@@ -93,7 +93,7 @@ def add_attnlib() -> None:
 
 
 def say(line: str) -> None:
-    print(f"· {line}", flush=True)
+    print(f"- {line}", flush=True)  # in ASCII, which every terminal has
 
 
 def create() -> None:

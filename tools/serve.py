@@ -14,6 +14,7 @@ import sys
 import time
 from functools import partial
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from io import TextIOWrapper
 from pathlib import Path
 from threading import Thread
 
@@ -98,7 +99,7 @@ def rebuild_on_change() -> None:
             continue  # still being written
         changed = {path for path in now.keys() | built.keys() if now.get(path) != built.get(path)}
         names = sorted(str(Path(path).relative_to(ROOT)) for path in changed)
-        print(f"changed: {', '.join(names[:3])}{' …' if names[3:] else ''}; building", flush=True)
+        print(f"changed: {', '.join(names[:3])}{' ...' if names[3:] else ''}; building", flush=True)
         start, built = time.monotonic(), now
         said, _ = waiting.communicate("\n")
         if waiting.returncode:
@@ -109,7 +110,14 @@ def rebuild_on_change() -> None:
         waiting = builder()
 
 
+def endure() -> None:
+    """Print a letter that the terminal lacks, as in a file's name, by its number; end on none."""
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
+
+
 def main() -> int:
+    endure()
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--once", action="store_true", help="neither rebuild nor run cells")
     only_show = parser.parse_args().once

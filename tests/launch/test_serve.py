@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import socket
@@ -10,6 +11,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
@@ -96,8 +98,12 @@ def test_without_a_built_book_it_says_how_to_build_one(
     assert capsys.readouterr().err == "nothing is built yet: make book\n"
 
 
-def test_a_change_is_built_and_a_fault_leaves_the_last_pages(tmp_path: Path) -> None:
-    """In a small tree: what `tools/book.py` itself costs is not what is asked here."""
+@contextmanager
+def serving(tmp_path: Path, **words: str) -> Iterator[Iterator[str]]:
+    """`make serve` in a small tree, with these words in its environment; gives its lines.
+
+    What `tools/book.py` itself costs is not what is asked here.
+    """
     for name in ("serve.py", "kernels.py", "environment.py"):
         (tmp_path / "tools").mkdir(exist_ok=True)
         shutil.copy(ROOT / "tools" / name, tmp_path / "tools")
@@ -107,7 +113,11 @@ def test_a_change_is_built_and_a_fault_leaves_the_last_pages(tmp_path: Path) -> 
         path.parent.mkdir(parents=True)
         path.write_text("first")
     running = subprocess.Popen(
-        [sys.executable, "tools/serve.py"], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        [sys.executable, "tools/serve.py"],
+        cwd=tmp_path,
+        env=os.environ | words,
+        stdout=subprocess.PIPE,
+        text=True,
     )
     assert running.stdout is not None
     try:
@@ -115,6 +125,15 @@ def test_a_change_is_built_and_a_fault_leaves_the_last_pages(tmp_path: Path) -> 
         assert next(line for line in lines if "#live=" in line).startswith("the book: http://127.")
         next(lines)
         time.sleep(1)
+        yield lines
+    finally:
+        running.send_signal(signal.SIGINT)
+        assert running.wait(30) == 0
+
+
+def test_a_change_is_built_and_a_fault_leaves_the_last_pages(tmp_path: Path) -> None:
+    page, built = tmp_path / "book" / "page.md", tmp_path / "_build" / "html" / "index.html"
+    with serving(tmp_path) as lines:
         page.write_text("wrong")
         assert next(lines) == "changed: book/page.md; building\n"
         assert next(lines) == "page.md:1: a warning\n"
@@ -124,9 +143,48 @@ def test_a_change_is_built_and_a_fault_leaves_the_last_pages(tmp_path: Path) -> 
         assert next(lines) == "changed: book/page.md; building\n"
         assert next(lines).startswith("built in")
         assert built.read_text() == "second"
-    finally:
-        running.send_signal(signal.SIGINT)
-        assert running.wait(30) == 0
+
+
+def test_names_that_the_terminal_cannot_write_end_nothing(tmp_path: Path) -> None:
+    with serving(tmp_path, PYTHONIOENCODING="ascii") as lines:
+        for name in ("größe.md", "one.md", "three.md", "two.md"):
+            (tmp_path / "book" / name).touch()
+        first = r"book/gr\xf6\xdfe.md, book/one.md, book/three.md"
+        assert next(lines) == f"changed: {first} ...; building\n"
+        assert next(lines).startswith("built in")
+
+
+def test_lab_says_in_one_line_that_its_port_is_taken(tmp_path: Path) -> None:
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        own = {name: str(tmp_path) for name in lab.FOLDERS} | {"JUPYTER_TOKEN": "token"}
+        running = subprocess.Popen(
+            [sys.executable, "tools/lab.py", "--no-browser", f"--ServerApp.port={port}"],
+            cwd=ROOT,
+            env=os.environ | own,
+            stdin=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        assert running.stderr is not None
+        try:
+            said = []
+            for line in running.stderr:
+                said.append(line)
+                if found := re.search(r"http://127\.0\.0\.1:(\d+)/lab", line):
+                    break
+            told = [line for line in said if f"port {port}" in line]
+            assert len(told) == 1 and "is already in use, trying another port" in told[0]
+            assert found is not None and found[1] != str(port)
+            assert kernels.answers(int(found[1]), running)
+            assert ask(found[1], "api/contents", Authorization="token token")[0] == 200
+        finally:
+            running.send_signal(signal.SIGINT)
+            running.communicate(timeout=30)
+        assert running.returncode == 0
 
 
 def test_lab_without_a_home_has_folders_of_its_own(
