@@ -10,6 +10,8 @@ python := .venv/bin/python
 export PYTHONNOUSERSITE := 1
 export PYTHONUTF8 := 1
 export JUPYTER_PREFER_ENV_PATH := 1
+# It would undo the line on UTF-8.
+unexport PYTHONIOENCODING
 unexport PYTHONPATH
 unexport PYTHONHOME
 unexport JUPYTER_PATH
