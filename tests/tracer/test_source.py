@@ -144,6 +144,11 @@ def test_a_variable_that_is_assigned_anew_keeps_what_its_lines_say():
         ("batch", "S", "H"), ("batch", "H", "S"), ("batch*H", "S"), ("batch*H", "S"),
     ]  # fmt: skip
     assert not found.dropped and y.shape == (8, 5)
+    x = torch.randn(2, 5, 5)  # the sizes do not tell the dims apart
+    with tracing(dims={"x": "batch S H"}) as found:
+        x = x * 2
+        x = x.mT
+    assert dims_of(found) == [("batch", "S", "H"), ("batch", "H", "S")]
     parts = torch.randn(5, 4), torch.randn(3, 4)
     with tracing(dims={"part": "S H"}) as found:
         for part in parts:
