@@ -209,7 +209,7 @@ one of zeros and ones with may_attend.bool()
             f"{owner}: may_attend {came} is on {mask.device} but the scores are on {device}; "
             f'move it with may_attend.to("{device}")'
         )
-    ends = zip(reversed(mask.shape), reversed(sizes), strict=False)
+    ends = zip(mask.shape, sizes[len(sizes) - mask.ndim :], strict=True)
     fits = mask.ndim in (axes or range(len(sizes) + 1))
     if not fits or any(have not in (1, want) for have, want in ends):
         most = max(axes, default=len(sizes))
