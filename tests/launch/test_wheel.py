@@ -9,6 +9,8 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from _pytest.mark import ParameterSet
+from repository import needs_a_copy
 
 import attnlib
 import notebooks
@@ -101,13 +103,33 @@ def test_it_traces_in_plain_python_far_from_the_repository(alone: Path, tmp_path
     assert '"format":"attnlib-trace"' in (tmp_path / "head.html").read_text(encoding="utf-8")
 
 
+# In `make test` only these, of some 10 s of CPU each: the first page, the one that uses most of
+# PyTorch's own layers and of other libraries' words, and the one that judges and shows answers.
+# All of them: `pytest tests/launch/test_wheel.py -m executes`.
+REPRESENTATIVE = ("index", "08-attention-in-the-wild", "exercises")
+OFFERED = [path for path in notebooks.notebooks() if not needs_a_copy(path, notebooks.ROOT)]
+
+
+def offered(path: Path) -> ParameterSet:
+    marks = () if path.stem in REPRESENTATIVE else (pytest.mark.executes,)
+    return pytest.param(path, id=path.stem, marks=(*marks, pytest.mark.timeout(400)))
+
+
+def test_the_pages_offer_notebooks_alone() -> None:
+    assert set(REPRESENTATIVE) < {path.stem for path in OFFERED}
+    assert len(OFFERED) >= 15
+
+
+@pytest.mark.parametrize("path", [offered(path) for path in OFFERED])
 def test_a_downloaded_notebook_runs_alone(
-    alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    path: Path, alone: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("ATTNLIB_STATIC", raising=False)
-    shutil.copy(notebooks.ROOT / "book" / "index.ipynb", tmp_path)
-    ran = execute(tmp_path / "index.ipynb", alone, monkeypatch)
+    shutil.copy(path, tmp_path)
+    ran = execute(tmp_path / path.name, alone, monkeypatch)
     outputs = [output for cell in ran.cells for output in cell.get("outputs", [])]
-    players = [o for o in outputs if "attn-player" in o.get("data", {}).get("text/html", "")]
-    assert players and "attnlibPlayer" in players[0]["data"]["text/html"]
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["index.ipynb"]
+    assert [o["text"] for o in outputs if o.get("name") == "stderr"] == []
+    shown = "".join(o.get("data", {}).get("text/html", "") for o in outputs)
+    assert "attn-player" in shown or path.stem != "index"
+    assert "attnlibPlayer" in shown or "attn-player" not in shown
+    assert [left.name for left in tmp_path.iterdir()] == [path.name]
