@@ -43,21 +43,27 @@ function bound(trace) {
   return trace.sizes[wide] === trace.sizes[heads] * trace.sizes[narrow] ? { wide, heads, narrow } : null;
 }
 
-/** The size of an axis at other sizes: a product of names, or the number that it is. */
-const sizeAt = (label, sizes) =>
-  label.split('*').reduce((n, name) => n * (sizes[name] ?? Number(name)), 1);
-const countAt = (tensor, sizes) => tensor.dims.reduce((n, label) => n * sizeAt(label, sizes), 1);
+const productAt = (names, sizes) => names.split('*').reduce((n, name) => n * (sizes[name] ?? Number(name)), 1);
+
+/** The size of an axis at other sizes: what its label says of them, or the size that was recorded. */
+function sizeAt({ dims, shape }, axis, sizes) {
+  const [above, below = '1'] = dims.at(axis).split('//');
+  const size = Math.floor(productAt(above, sizes) / productAt(below, sizes));
+  return Number.isNaN(size) ? shape.at(axis) : size;
+}
+const shapeAt = (tensor, sizes) => tensor.dims.map((_, axis) => sizeAt(tensor, axis, sizes));
+const countAt = (tensor, sizes) => shapeAt(tensor, sizes).reduce((n, size) => n * size, 1);
 
 function workAt(step, sizes) {
   const [output] = step.outputs;
   if (!output) return 0;
   const all = countAt(output, sizes);
   const [left, right] = step.inputs;
-  if (SUMS.includes(step.op) && left && left.dims.length) return 2 * all * sizeAt(left.dims.at(-1), sizes);
+  if (SUMS.includes(step.op) && left && left.dims.length) return 2 * all * sizeAt(left, -1, sizes);
   if (step.op === 'scaled_dot_product_attention' && left && right && right.dims.length > 1) {
-    const scores =
-      (countAt(left, sizes) / sizeAt(left.dims.at(-1), sizes)) * sizeAt(right.dims.at(-2), sizes);
-    return scores * (2 * sizeAt(left.dims.at(-1), sizes) + 2 * sizeAt(output.dims.at(-1), sizes) + 6);
+    const H = sizeAt(left, -1, sizes);
+    const scores = (countAt(left, sizes) / H) * sizeAt(right, -2, sizes);
+    return scores * (2 * H + 2 * sizeAt(output, -1, sizes) + 6);
   }
   return (EACH[step.op] || 0) * all;
 }
@@ -66,7 +72,7 @@ function workAt(step, sizes) {
 export function rowsAt(trace, sizes) {
   return trace.steps.map((step) => ({
     step,
-    shapes: step.outputs.map((output) => output.dims.map((label) => sizeAt(label, sizes))),
+    shapes: step.outputs.map((output) => shapeAt(output, sizes)),
     bytes: ['new', 'copy', 'input'].includes(step.kind)
       ? step.outputs.reduce((sum, output) => sum + countAt(output, sizes) * (BYTES[output.dtype] || 4), 0)
       : 0,

@@ -4,7 +4,7 @@
 import { decimals, isFaint } from './kit.js';
 import { SHARES } from './tensor.js';
 
-const MOST = { steps: 20000, axes: 8, values: 65536, text: 300, tensors: 64 };
+const MOST = { steps: 20000, axes: 64, values: 65536, text: 300, tensors: 64 };
 const OUTLIER = 1e4; // a fill like -1e9 says nothing about the other numbers
 const WORDS = { nan: NaN, inf: Infinity, '-inf': -Infinity };
 const WEIGHTS = ['softmax', 'attention_weights'];
@@ -19,6 +19,8 @@ const WEIGHTS = ['softmax', 'attention_weights'];
 
 const isRecord = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
 const text = (value, other = '') => (typeof value === 'string' ? value.slice(0, MOST.text) : other);
+// No word that every object answers to: operations and kinds are looked up by theirs.
+const word = (value, other) => (text(value, other) in {} ? other : text(value, other));
 const whole = (value) => Number.isInteger(value) && value >= 0 && value < 2 ** 53;
 
 function fail(message) {
@@ -117,9 +119,9 @@ function readStep(json, index, latest, depth = 0) {
     file: text(json.file),
     line: whole(json.line) ? json.line : null,
     code: lineOf(json),
-    op: text(json.op, 'step'),
+    op: word(json.op, 'step'),
     variable: text(json.variable),
-    kind: text(json.kind, 'new'),
+    kind: word(json.kind, 'new'),
     note: text(json.note),
     module: text(json.module),
     params: isRecord(json.params) ? json.params : {},

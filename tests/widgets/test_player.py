@@ -542,6 +542,37 @@ def test_a_choice_of_sizes_is_judged(modules, sizes, says):
     assert modules.evaluate("countAt", [trace, sizes])["verdict"] == says
 
 
+def test_parts_of_a_dim_are_counted_and_what_has_no_name_keeps_its_size(modules):
+    def parts(x):
+        half, _ = x.chunk(2, -1)
+        return half @ x[..., :3].mT, torch.cat([x, x], -1)
+
+    trace = attnlib.trace(parts, torch.ones(2, 5, 6), dims="batch S n_embd").to_dict()
+    at = modules.evaluate("countAt", [trace, {"batch": 3, "S": 7, "n_embd": 9}])
+    shapes = dict(zip(at["ops"], at["shapes"], strict=True))
+    assert shapes["chunk"] == [[3, 7, 4], [3, 7, 4]]
+    assert shapes["cat"] == [[3, 7, 18]]
+    assert all(size is not None for each in at["shapes"] for shape in each for size in shape)
+    trace["sizes"].pop("n_embd")  # a name that stands for several sizes is in no list of sizes
+    kept = modules.evaluate("countAt", [trace, {"batch": 3, "S": 7}])["shapes"]
+    assert kept[1] == [[3, 7, 3], [3, 7, 3]]
+
+
+def test_a_tensor_of_many_axes_plays(play):
+    deep = attnlib.trace(lambda x: x.sum(-1), torch.ones([2] * 12)).to_dict()
+    page = play(deep)
+    page.get_by_role("button", name="Last").click()
+    assert page.locator(".headline .kind").text_content().startswith("step 2 of 2")
+
+
+@pytest.mark.parametrize("op", ["constructor", "toString", "__proto__"])
+def test_an_operation_named_as_what_every_object_has_plays(modules, op):
+    trace = copy.deepcopy(played.head()[0])
+    for step in trace["steps"]:
+        step["op"] = step["kind"] = op
+    assert modules.evaluate("playAll", [trace]) == {"wrong": [], "played": 1, "refused": 0}
+
+
 def test_sliders_count_again_and_say_what_is_wrong(play, head):
     page = play(head[0])
     page.get_by_text("The same code at your sizes").click()
