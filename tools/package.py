@@ -72,7 +72,14 @@ def checksum(wheel: Path) -> str:
 def main() -> int:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folder", nargs="?", type=Path, default=ROOT / "dist")
-    wheel = build(parser.parse_args().folder)
+    try:
+        wheel = build(parser.parse_args().folder)
+    except OSError as error:  # a folder that cannot be written, a full disk
+        print(f"the wheel was not built: {error}", file=sys.stderr)
+        return 1
+    except subprocess.CalledProcessError as error:
+        print(f"the wheel was not built: {error.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return 1
     print(f"{wheel}\nsha256: {checksum(wheel)}")
     return 0
 

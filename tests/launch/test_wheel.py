@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shutil
+import sys
 import zipfile
 from pathlib import Path
 
@@ -70,6 +71,21 @@ def test_a_changed_line_is_another_wheel(wheel: Path, tmp_path: Path) -> None:
     with (tree / "attnlib" / "dims.py").open("a") as file:
         file.write("# one more line\n")
     assert package.checksum(package.build(tmp_path / "made", tree)) != package.checksum(wheel)
+
+
+@pytest.mark.parametrize("why", ["the folder", "the builder"])
+def test_what_keeps_it_from_being_built_is_told_in_one_line(
+    why: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    folder = tmp_path / "file" / "dist" if why == "the folder" else tmp_path
+    (tmp_path / "file").touch()
+    monkeypatch.setattr(package, "BUILD", "import no_builder")
+    monkeypatch.setattr(sys, "argv", ["package.py", str(folder)])
+    assert package.main() == 1
+    told = capsys.readouterr().err
+    said = {"the folder": "Not a directory", "the builder": "No module named 'no_builder'"}[why]
+    assert told.startswith("the wheel was not built: ") and said in told
+    assert told.count("\n") == 1
 
 
 def test_it_holds_the_library_and_nothing_else(wheel: Path) -> None:
