@@ -92,8 +92,10 @@ window.inks = (() => {
     const isPicture = drawing.matches('img');
     now = { drawing, original: isPicture ? drawing.src : null };
     Object.assign(now, isPicture ? await picture(drawing) : { said: box(drawing) });
-    const { x, y, width, height } = drawing.getBoundingClientRect();
-    return now.said.length ? { said: now.said, at: [x, y, width, height] } : null;
+    const { left, top, right, bottom } = drawing.getBoundingClientRect();
+    const [x, y] = [Math.max(0, left), Math.max(0, top)];
+    const at = [x, y, Math.min(innerWidth, right) - x, Math.min(innerHeight, bottom) - y];
+    return now.said.length ? { said: now.said, at } : null;
   }
 
   async function turn(ink) {
