@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 INK, PAPER, EDGE = "#1b1d21", "#fdfcf9", "#85888d"
 LINES = ("-", "--", ":", "-.")  # curves differ by their line, which survives a grey print
 SIGNED = ("#dfa79f", "#f7f5f0", "#8fbfb8")  # below zero, zero, above
-BLOCKED, STRIPES = "#ececea", 5
+BLOCKED, STRIPES = "#ececea", 4
 
 
 def style() -> None:
@@ -141,12 +141,19 @@ def _hatch(ax: Axes, cells: list[list[int]]) -> None:
 
     if not cells:
         return
-    ends = []
+    runs: list[list[int]] = []  # row, first column, how many: neighbours share their diagonals
     for i, j in cells:
-        ax.add_patch(Rectangle((j, i), 1, 1, facecolor=BLOCKED, linewidth=0))
-        for n in range(1, 2 * STRIPES):
-            up = n / STRIPES  # where the diagonal crosses the left edge, or what lies beyond it
-            ends += [(j + max(0, up - 1), i + min(1, up)), (j + min(1, up), i + max(0, up - 1))]
+        if runs and [i, j] == [runs[-1][0], runs[-1][1] + runs[-1][2]]:
+            runs[-1][2] += 1
+        else:
+            runs.append([i, j, 1])
+    ends = []
+    for i, j, wide in runs:
+        ax.add_patch(Rectangle((j, i), wide, 1, facecolor=BLOCKED, linewidth=0))
+        for n in range(1, STRIPES * (wide + 1)):
+            up = n / STRIPES  # where the diagonal meets the left edge, or what lies below it
+            ends.append((j + max(0, up - 1), i + min(1, up)))
+            ends.append((j + min(wide, up), i + max(0, up - wide)))
     lines = Path(ends, [Path.MOVETO, Path.LINETO] * (len(ends) // 2))
     ax.add_patch(PathPatch(lines, fill=False, edgecolor=EDGE, linewidth=0.6))
 
