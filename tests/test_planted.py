@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -19,6 +20,7 @@ from .planted.tracing import TRACING
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = "_build/html"
+WARM = ROOT / "tests" / "planted" / "warm.py"
 
 ROWS = [*FAULTS, *TRACING]
 OF_THE_TREE = [fault for fault in ROWS if not fault.file.startswith(PAGES)]
@@ -48,21 +50,21 @@ def plant(fault: Fault, folder: Path) -> None:
     file.write_text(text.replace(fault.old, fault.new, 1), encoding="utf-8")
 
 
-def outcome(tests: tuple[str, ...], folder: Path) -> tuple[int, str]:
-    """Run pytest in the folder, on the copy's own library; return its exit code and output."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")}
-    environment |= RUN_ENV | {"PYTHONPATH": str(folder)}
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-    done = subprocess.run(
-        command,
-        cwd=folder,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    return done.returncode, done.stdout
+@pytest.fixture(scope="session")
+def outcome() -> Iterator[Callable[[tuple[str, ...], Path], tuple[int, str]]]:
+    """Run pytest in a folder, on the copy's own library; return its exit code and output."""
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("PYTEST_")} | RUN_ENV
+    command = [sys.executable, "-P", WARM]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, env=environment, **pipes) as warm:
+
+        def run(tests: tuple[str, ...], folder: Path) -> tuple[int, str]:
+            output = folder.with_suffix(".txt")
+            print(json.dumps([str(folder), tests, str(output)]), file=warm.stdin, flush=True)
+            return int(warm.stdout.readline()), output.read_text(encoding="utf-8")
+
+        yield run
+        warm.stdin.close()
 
 
 @pytest.mark.parametrize("fault", OF_THE_TREE, ids=lambda fault: fault.name)
@@ -75,7 +77,7 @@ def test_the_row_follows_the_code(fault: Fault) -> None:
 @pytest.mark.parametrize("fault", ROWS, ids=lambda fault: fault.name)
 @pytest.mark.planted
 @pytest.mark.timeout(300)
-def test_planted_fault_is_red(fault: Fault, tmp_path: Path) -> None:
+def test_planted_fault_is_red(fault: Fault, tmp_path: Path, outcome) -> None:
     if fault.file.startswith("native/") and C.compiler is None:
         pytest.skip("there is no C compiler on this machine")
     plant(fault, tmp_path)
