@@ -21,9 +21,6 @@ export function phasesOf(step, trace) {
   return warningsAt(trace, step).length ? phases.map((phase) => dashed(phase, step)) : phases;
 }
 
-/** The whole trace as phases, step by step. */
-export const planOf = (trace) => trace.steps.map((step) => phasesOf(step, trace));
-
 /** The indices of the leading axes as a phase sees them: the reader's choice, or the other sheet where the phase is about that. */
 export function sheetsSeen(phase, state) {
   return phase.other && state.at[phase.other] === undefined ? { ...state.at, [phase.other]: 1 } : state.at;

@@ -1,10 +1,12 @@
 /* What the player's tests do inside a page. */
 
+const planOf = (read) => read.steps.map((step) => window.modules.phases.phasesOf(step, read));
+
 /** One phase of a trace as plain data: caption, height, marks. */
 window.facts = ([json, step, phase, { width = 822, state = {} }]) => {
   const { trace, phases } = window.modules;
   const read = trace.readTrace(json);
-  const plan = phases.planOf(read);
+  const plan = planOf(read);
   const all = { step, phase, i: 2, j: 1, at: {}, ...state };
   const scene = phases.sceneOf(read, plan, all, width);
   const words = (parts) => parts.map((part) => part.text).join('');
@@ -22,8 +24,8 @@ window.facts = ([json, step, phase, { width = 822, state = {} }]) => {
 
 /** How many phases each step has. */
 window.phasesOf = (json) => {
-  const { trace, phases } = window.modules;
-  return phases.planOf(trace.readTrace(json)).map((list) => list.length);
+  const { trace } = window.modules;
+  return planOf(trace.readTrace(json)).map((list) => list.length);
 };
 
 /** The rows of a trace at other sizes. */
