@@ -90,12 +90,16 @@ def too_many_ideas(cells: list[Cell]) -> Iterator[str]:
         yield f"{len(ideas)} ideas: {'; '.join(ideas)}"
 
 
+def is_picture(cell: Cell) -> bool:
+    kinds = (kind for output in cell.get("outputs", []) for kind in output.get("data", {}))
+    return any(kind.startswith("image/") for kind in kinds)
+
+
 def without_alt(cells: list[Cell]) -> Iterator[str]:
     """A picture says in words what is to be seen."""
     for index, cell in enumerate(cells):
-        kinds = [kind for output in cell.get("outputs", []) for kind in output.get("data", {})]
         alt = cell["metadata"].get("mystnb", {}).get("image", {}).get("alt", "")
-        if any(kind.startswith("image/") for kind in kinds) and len(alt.split()) < 10:
+        if is_picture(cell) and len(alt.split()) < 10:
             yield f"cell {index}: a picture with {len(alt.split())} words"
     for index, text in prose(cells):
         if re.search(r"!\[\s*\]|<img(?![^>]*alt=\")", re.sub(r"`[^`]*`", "", text)):
@@ -105,8 +109,7 @@ def without_alt(cells: list[Cell]) -> Iterator[str]:
 def without_caption(cells: list[Cell]) -> Iterator[str]:
     """Below a picture stands what to see in it; what was measured is left to the cells."""
     for index, cell in enumerate(cells):
-        kinds = [kind for output in cell.get("outputs", []) for kind in output.get("data", {})]
-        if any(kind.startswith("image/") for kind in kinds):
+        if is_picture(cell):
             caption = cell["metadata"].get("mystnb", {}).get("figure", {}).get("caption", "")
             if len(caption.split()) < 8 or not caption.endswith("."):
                 yield f"cell {index}: a caption of {len(caption.split())} words"
