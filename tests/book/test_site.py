@@ -85,13 +85,10 @@ def weigh(page, soups) -> dict[str, int]:
     Browsers fetch the font of the formulas only where there is a formula.
     """
     soup = soups[page]
-    weight = {"html": packed(page.read_bytes()), "css": 0, "js": 0, "font": 0}
-    for sheet in soup.find_all("link", rel="stylesheet"):
-        path = (page.parent / sheet["href"]).resolve()
-        weight["css"] += packed(path.read_bytes())
-        fonts = re.findall(r'url\("?([^")]+)"?\)', path.read_text()) if soup.find("math") else []
-        for font in fonts:
-            weight["font"] += (path.parent / font).stat().st_size
+    sheet = soup.find("style", id="sheet").text
+    weight = {"html": packed(page.read_bytes()), "css": packed(sheet.encode()), "js": 0, "font": 0}
+    for font in re.findall(r'url\("?([^")]+)"?\)', sheet) if soup.find("math") else []:
+        weight["font"] += (page.parent / font).stat().st_size
     scripts = [page.parent / script["src"] for script in soup.find_all("script", src=True)]
     names = {place["data-lab"] for place in soup.find_all(class_="attn-lab")}
     scripts += [page.parent / "../_static" / f"lab-{name}.js" for name in names]
@@ -125,7 +122,6 @@ def test_only_listed_files_ship(site):
     """What others made is listed with its checksum; nothing of the theme is left."""
     listed = (ROOT / "book" / "assets" / "THIRD-PARTY.md").read_text()
     ours = {
-        "book.css",
         "book.js",
         "player.js",
         "player-tools.js",

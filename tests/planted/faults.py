@@ -237,7 +237,7 @@ CHAPTER = "book/01-projections.ipynb"
 BOOK = [
     Fault(
         "a rule that nothing can take",
-        "_build/html/_static/book.css",
+        "_build/html/book/index.html",
         ".part{",
         ".nobody{color:red}.part{",
         ("tests/book/test_styles.py", "-k", "nowhere"),
@@ -245,7 +245,7 @@ BOOK = [
     ),
     Fault(
         "a rule dropped that a page takes",
-        "_build/html/_static/book.css",
+        "_build/html/book/glossary.html",
         ".part{",
         ".part:empty{",
         ("tests/book/test_styles.py", "-k", "look_as and glossary"),
