@@ -279,7 +279,8 @@ def explained(message: str) -> str:
 def _smaller(exercise: Exercise, runner: Runner, trial: Trial) -> Trial:
     """Try smaller sizes, the smallest first; keep the first at which yours differs the same way."""
     kind = trial.case.kind if trial.case.kind == COLLIDING else DISTINCT
-    cases = [draw(exercise, kind, seed, largest=_least(exercise)) for seed in range(6)]
+    largest = _least(trial.case)
+    cases = [draw(exercise, kind, seed, largest) for seed in range(6)]
     for case in sorted(cases, key=_bulk):
         if _bulk(case) > max(_bulk(trial.case), READABLE) or runner.left < 1.0:
             break
@@ -293,8 +294,8 @@ def _smaller(exercise: Exercise, runner: Runner, trial: Trial) -> Trial:
     return trial
 
 
-def _least(exercise: Exercise) -> int:
-    return 3 + max(0, len(draw(exercise, DISTINCT, 0).sizes) - 2)
+def _least(case: Case) -> int:
+    return 3 + max(0, len(case.sizes) - 2)
 
 
 def _bulk(case: Case) -> int:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import cache
+
 import pytest
 import torch
 
-from attnlib.exercises import check, exercises, mistakes, running
+from attnlib.exercises import check, checker, exercises, mistakes, running
 from attnlib.exercises.catalogue import BY_ID
 from attnlib.exercises.checker import judge
 from attnlib.exercises.evidence import ABSENT
+from attnlib.exercises.form import LARGEST, Case, Exercise, copy, draw
 from tests.exercises.build import function
 from tests.exercises.outside_right import RIGHT as OUTSIDE_RIGHT
 from tests.exercises.outside_wrong import WRONG as OUTSIDE_WRONG
@@ -38,6 +42,23 @@ def names(answers: list[tuple]) -> list[str]:
     return [f"{'-of-'.join(answer[:-1])}-{i}" for i, answer in enumerate(answers)]
 
 
+@cache
+def drawn(id_: str, kind: str, seed: int, largest: int) -> Case:
+    return draw(EXERCISES[id_], kind, seed, largest)
+
+
+@pytest.fixture
+def drawn_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a thousand answers be judged by the same cases, whose loops are slow, in copies."""
+
+    def once(exercise: Exercise, kind: str, seed: int, largest: int = LARGEST) -> Case:
+        case = drawn(exercise.id, kind, seed, largest)
+        return replace(case, inputs=copy(case.inputs))
+
+    monkeypatch.setattr(checker, "draw", once)
+
+
+@pytest.mark.usefixtures("drawn_once")
 @pytest.mark.parametrize(("id_", "exercise", "body"), WRONG, ids=names(WRONG))
 def test_a_wrong_answer_is_named(
     id_: str, exercise: str, body: str, monkeypatch: pytest.MonkeyPatch
@@ -51,6 +72,7 @@ def test_a_wrong_answer_is_named(
     assert BY_ID[id_].says in verdict.message
 
 
+@pytest.mark.usefixtures("drawn_once")
 @pytest.mark.parametrize(("exercise", "body"), RIGHT_ONES, ids=names(RIGHT_ONES))
 def test_a_right_answer_passes(exercise: str, body: str) -> None:
     answer = function(exercise, body)
@@ -95,6 +117,7 @@ def diagnosed(exercise: str, body: str, on: set[str]) -> str | None:
     return judge(EXERCISES[exercise], function(exercise, body), off=off).diagnosis
 
 
+@pytest.mark.usefixtures("drawn_once")
 @pytest.mark.parametrize("id_", BY_ID)
 def test_a_detector_is_missed_by_its_own_answers_only(
     id_: str, monkeypatch: pytest.MonkeyPatch
