@@ -149,7 +149,7 @@ def test_code_can_be_copied(browser, server):
         block = page.locator("main .cell_input .highlight").first
         block.locator(".copy").focus()
         press(page, "Enter")
-        page.wait_for_function("document.activeElement.textContent === 'Copied'")
+        expect(page.locator(":focus")).to_have_text("Copied")
         copied = page.evaluate("navigator.clipboard.readText()")
         assert copied == block.locator("pre").text_content()
 
@@ -159,7 +159,9 @@ def test_wide_code_scrolls_by_keyboard(browser, server):
         wide = page.locator("main pre[tabindex='0']").first
         wide.focus()
         press(page, "ArrowRight", "ArrowRight")
-        page.wait_for_function("box => box.scrollLeft > 0", arg=wide.element_handle())
+        wide.evaluate(
+            "async box => { while (!box.scrollLeft) await new Promise(requestAnimationFrame) }"
+        )
 
 
 def test_page_survives_refused_storage(browser, site):
