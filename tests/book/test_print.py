@@ -71,6 +71,18 @@ def test_no_line_of_a_printed_table_is_broken_on_paper(browser, server):
     assert [row for row in shown if row[1] != row[2]] == []
 
 
+def test_no_page_is_wider_than_a_sheet(browser, server, site):
+    """Chromium prints all of such a page smaller."""
+    wide = {}
+    names = sorted(path.name for path in (site / "book").glob("*.html"))
+    with opened(browser, f"{server}/book/index.html", width=printing.WIDTH) as (page, _):
+        page.emulate_media(media="print")
+        for name in names:
+            page.goto(f"{server}/book/{name}", wait_until="load")
+            wide[name] = page.evaluate("document.documentElement.scrollWidth")
+    assert {name: width for name, width in wide.items() if width > printing.WIDTH} == {}
+
+
 def test_what_is_hatched_is_no_picture_of_the_page(site, files):
     """Chromium prints what an SVG pattern fills as pixels, as many as its clip has room for."""
     assert "masked" in (site / "book" / "04-the-causal-mask.html").read_text()
