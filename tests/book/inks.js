@@ -12,10 +12,12 @@ window.inks = (() => {
     }
   }
 
-  /** Every drawing in a place: inline ones, in shadow roots too, and pictures that are SVG files. */
+  /** Every drawing in a place that can hold text: inline ones, in shadow roots too, and pictures that are SVG files. */
   const drawings = (place) =>
     [...all(place)].filter(
-      (e) => e.checkVisibility() && ((e.matches('svg') && !e.ownerSVGElement) || e.matches('img[src*=".svg"]')),
+      (e) =>
+        e.checkVisibility() &&
+        ((e.matches('svg') && !e.ownerSVGElement && e.querySelector('text')) || e.matches('img[src*=".svg"]')),
     );
 
   const least = (style, scale) => {
@@ -32,7 +34,7 @@ window.inks = (() => {
 
   /** Put a box over each text of a drawing; say where they are, and what contrast each must have. */
   function box(svg) {
-    const said = [];
+    const [said, made] = [[], []];
     const back = svg.getScreenCTM().inverse();
     for (const e of svg.querySelectorAll('text, tspan')) {
       const style = getComputedStyle(e);
@@ -48,11 +50,12 @@ window.inks = (() => {
         const place = { x: from.x, y: from.y, width: to.x - from.x, height: to.y - from.y };
         // A word with a rim of its own stands on that rim.
         if (style.paintOrder.startsWith('stroke') && style.stroke !== 'none')
-          svg.append(painted('ground', place, `fill: ${style.stroke}; opacity: ${opacity}`));
-        svg.append(painted('ink', place, `fill: ${style.fill}; fill-opacity: ${style.fillOpacity}; opacity: ${opacity}`));
+          made.push(painted('ground', place, `fill: ${style.stroke}; opacity: ${opacity}`));
+        made.push(painted('ink', place, `fill: ${style.fill}; fill-opacity: ${style.fillOpacity}; opacity: ${opacity}`));
         said.push([node.data.trim(), x, y, width, height, least(style, 1 / back.a)]);
       }
     }
+    svg.append(...made); // at the end: each would have the whole drawing laid out again for the next text
     return said;
   }
 
@@ -86,16 +89,13 @@ window.inks = (() => {
   }
 
   let now = null;
-  /** Make one drawing ready; null where it holds no text. */
+  /** Make one drawing ready; say which texts it holds, and where. */
   async function start(drawing) {
     drawing.scrollIntoView({ block: 'center' });
     const isPicture = drawing.matches('img');
     now = { drawing, original: isPicture ? drawing.src : null };
     Object.assign(now, isPicture ? await picture(drawing) : { said: box(drawing) });
-    const { left, top, right, bottom } = drawing.getBoundingClientRect();
-    const [x, y] = [Math.max(0, left), Math.max(0, top)];
-    const at = [x, y, Math.min(innerWidth, right) - x, Math.min(innerHeight, bottom) - y];
-    return now.said.length ? { said: now.said, at } : null;
+    return now.said;
   }
 
   async function turn(ink) {

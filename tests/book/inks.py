@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import io
 from base64 import b64decode
+from math import ceil
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -43,35 +44,40 @@ class Inks:
 
     def of(self, drawing: JSHandle) -> list[str]:
         """Judge the texts of one drawing."""
-        ready = drawing.evaluate("drawing => inks.start(drawing)")
-        if ready is None:
+        self.fit(drawing)
+        said = drawing.evaluate("drawing => inks.start(drawing)")
+        if not said:
             return []
-        x, y = ready["at"][:2]
         shots = []
         for ink in (False, True):
             self.page.evaluate("ink => inks.turn(ink)", ink)
-            shots.append(brightness(self.shot(*ready["at"])))
+            shots.append(self.shot())
         self.page.evaluate("inks.stop()")
         problems = []
-        for words, left, top, wide, high, least in ready["said"]:
-            rows = slice(max(0, round(top - y) + 1), max(0, round(top - y + high) - 1))
-            columns = slice(max(0, round(left - x) + 1), max(0, round(left - x + wide) - 1))
-            ratios = contrast(*(shot[rows, columns] for shot in shots))
+        for words, left, top, wide, high, least in said:
+            rows = slice(max(0, round(top) + 1), max(0, round(top + high) - 1))
+            columns = slice(max(0, round(left) + 1), max(0, round(left + wide) - 1))
+            ratios = contrast(*(brightness(shot[rows, columns]) for shot in shots))
             if ratios.size and (ratios < least).mean() > BEHIND:
                 problems.append(f"{words!r} at {np.median(ratios):.2f} to 1, not {least}")
         return problems
 
-    def shot(self, x: float, y: float, width: float, height: float) -> bytes:
-        """Take a place of the screen, packed loosely; Playwright's way costs twice this."""
-        left, top = self.page.evaluate("[scrollX, scrollY]")
-        clip = {"x": x + left, "y": y + top, "width": width, "height": height, "scale": 1}
-        how = {"format": "png", "optimizeForSpeed": True, "clip": clip}
-        return b64decode(self.screen.send("Page.captureScreenshot", how)["data"])
+    def fit(self, drawing: JSHandle) -> None:
+        """Make the window about as high as a drawing: a shot costs what the window is large."""
+        high = drawing.evaluate("drawing => drawing.getBoundingClientRect().height")
+        size = dict(self.page.viewport_size, height=100 * ceil(high / 100))
+        if size != self.page.viewport_size:
+            self.page.set_viewport_size(size)
+
+    def shot(self) -> np.ndarray:
+        """Take the window, packed loosely; Playwright's way, or a part of it, costs twice this."""
+        how = {"format": "png", "optimizeForSpeed": True}
+        png = b64decode(self.screen.send("Page.captureScreenshot", how)["data"])
+        return np.asarray(Image.open(io.BytesIO(png)))
 
 
-def brightness(png: bytes) -> np.ndarray:
+def brightness(colour: np.ndarray) -> np.ndarray:
     """Give the relative luminance of every pixel."""
-    colour = np.asarray(Image.open(io.BytesIO(png)).convert("RGB"))
     return RED[colour[..., 0]] + GREEN[colour[..., 1]] + BLUE[colour[..., 2]]
 
 

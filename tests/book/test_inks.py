@@ -87,7 +87,6 @@ def test_word_that_can_be_read_is_left_alone(browser, body):
 @pytest.mark.parametrize("name", chapters())
 def test_every_word_in_a_drawing_can_be_read(browser, server, name):
     with opened(browser, f"{server}/{name}") as (page, _):
-        page.set_viewport_size({"width": 1280, "height": 1400})
         inks, wrong = Inks(page), []
         for theme in ("light", "dark"):
             page.emulate_media(color_scheme=theme)
