@@ -7,6 +7,7 @@ from there it is a short climb to the assignment. Code without source has a line
 from __future__ import annotations
 
 import ast
+import io
 import linecache
 import os
 import sys
@@ -54,9 +55,11 @@ class _Source:
         self.nodes: dict[tuple, ast.expr | ast.stmt] = {}
         self.parents: dict[ast.AST, ast.AST] = {}
         self.functions: dict[tuple[str, int], ast.FunctionDef] = {}
-        self.text = "".join(lines)
+        text = "".join(lines)
+        # As the parser counts them: a form feed, at which str.splitlines splits, ends none.
+        self.rows = list(io.StringIO(text, newline=""))
         try:
-            tree = ast.parse(self.text)
+            tree = ast.parse(text)
         except (SyntaxError, ValueError, RecursionError):
             return
         for node in ast.walk(tree):
@@ -68,8 +71,12 @@ class _Source:
                 first = min([node.lineno, *(word.lineno for word in node.decorator_list)])
                 self.functions[node.name, first] = node
 
-    def segment(self, node: ast.AST) -> str:
-        return ast.get_source_segment(self.text, node) or ""
+    def segment(self, node: ast.expr | ast.stmt) -> str:
+        """Cut out a node's text; `ast.get_source_segment` splits the whole file for each."""
+        rows = [row.encode() for row in self.rows[node.lineno - 1 : node.end_lineno]]
+        rows[-1] = rows[-1][: node.end_col_offset]
+        rows[0] = rows[0][node.col_offset :]
+        return b"".join(rows).decode()
 
 
 LONGEST = 2_000  # characters of code that are kept: a literal of many numbers is none to read

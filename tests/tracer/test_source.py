@@ -3,6 +3,7 @@
 import ast
 import importlib
 import sys
+import time
 from pathlib import Path
 
 import executing
@@ -15,7 +16,7 @@ from torch.overrides import TorchFunctionMode
 from attnlib import ShapeError, trace
 from attnlib.tracer import tracing
 from attnlib.tracer.recorder import LIBRARY, kind_of
-from attnlib.tracer.source import site_of
+from attnlib.tracer.source import _Source, site_of
 from tests.tracer.correct import SAMPLES
 
 
@@ -252,3 +253,25 @@ def test_einops_comes_back_to_the_line_that_calls_it():
         'heads = rearrange(x, "b n (h d) -> b h n d", h=2)'
     ] * 2
     assert result.steps[-1].variable == "heads" and result.steps[-1].output.shape == (2, 2, 5, 3)
+
+
+ODD = "y = (\r\n    'é\f×',\f 'ü')\rz = '\u2028é' + f(y,\n  'ä')\n\fw = y\n"
+
+
+@pytest.mark.parametrize("end", ["", "\n"])
+def test_a_segment_is_what_the_parser_read(end):
+    text = ODD.rstrip("\n") + end
+    source = _Source([text])
+    assert len(source.nodes) >= 8
+    for node in source.nodes.values():
+        assert source.segment(node) == ast.get_source_segment(text, node)
+
+
+def test_segments_of_a_long_file_take_less_than_reading_it():
+    began = time.process_time()
+    source = _Source(["y = x @ x.mT\n"] * 5_000)
+    read = time.process_time() - began
+    nodes = [*source.nodes.values()][-100:]
+    began = time.process_time()
+    assert {source.segment(node) for node in nodes} >= {"x @ x.mT", "x.mT", "x"}
+    assert time.process_time() - began < read
