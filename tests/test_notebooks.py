@@ -6,12 +6,14 @@ import copy
 import difflib
 import json
 import math
+import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from jupyter_cache import get_cache
 
 import notebooks
 
@@ -65,12 +67,18 @@ def test_committed_notebook_is_in_the_normal_form(path: Path) -> None:
     assert notebooks.faults(path) == []
 
 
+def run_of(path: Path) -> dict[str, Any]:
+    """Run a notebook, unless tools/suite.py has just had the book built and its runs stored."""
+    runs = os.environ.get("RUNS_OF_NOW")
+    return (runs and notebooks.stored(path, Path(runs))) or notebooks.executed(path)
+
+
 @pytest.mark.executes
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("path", BOOK, ids=named)
 def test_a_fresh_run_gives_what_is_committed(path: Path) -> None:
     committed = list(shown(json.loads(path.read_text())))
-    fresh = list(shown(notebooks.executed(path)))
+    fresh = list(shown(run_of(path)))
     assert [output[:2] for output in fresh] == [output[:2] for output in committed]
     for (cell, kind, ours), (_, _, theirs) in zip(committed, fresh, strict=True):
         assert list(differences(ours, theirs)) == [], f"cell {cell}, {kind}"
@@ -126,6 +134,23 @@ def faults_after(notebook: dict[str, Any], folder: Path) -> list[str]:
 def test_the_normal_form_has_no_fault_and_is_its_own_normal_form(tmp_path: Path) -> None:
     assert faults_after(a_notebook(), tmp_path) == []
     assert notebooks.normalise(a_notebook(), "small") == a_notebook()
+
+
+def test_a_stored_run_is_that_of_the_same_code(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, ran = tmp_path / "small.ipynb", a_notebook()
+    path.write_text(notebooks.written(ran))
+    get_cache(tmp_path / "runs").cache_notebook_file(path, check_validity=False)
+    monkeypatch.setenv("RUNS_OF_NOW", str(tmp_path / "runs"))
+    ran["cells"][2]["outputs"][0]["text"] = ["2\n"]
+    path.write_text(notebooks.written(ran))
+    assert run_of(path) == a_notebook(), "what is committed is not taken for what came out"
+    ran["cells"][2]["source"] = ["print(2)"]
+    path.write_text(notebooks.written(ran))
+    assert notebooks.stored(path, tmp_path / "runs") is None
+    monkeypatch.setattr(notebooks, "executed", lambda path: {"run": path.stem})
+    assert run_of(path) == {"run": "small"}
 
 
 VIEW = {

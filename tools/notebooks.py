@@ -160,6 +160,22 @@ def executed(path: Path) -> Notebook:
     return normalise(json.loads(nbformat.writes(notebook)), path.stem)
 
 
+def stored(path: Path, runs: Path) -> Notebook | None:
+    """Return the normal form of the run that a build of the book has stored, if there is one."""
+    import nbformat
+    from jupyter_cache import get_cache
+
+    notebook = nbformat.read(path, as_version=4)
+    for cell in notebook.cells:
+        if cell.cell_type == "code":
+            cell.update(outputs=[], execution_count=None)
+    try:
+        _, run = get_cache(runs).merge_match_into_notebook(notebook)
+    except KeyError:
+        return None
+    return normalise(json.loads(nbformat.writes(run)), path.stem)
+
+
 def rewrite(path: Path) -> float:
     """Run one notebook and write it back; return the seconds that took."""
     os.environ.update(RUN_ENV)
