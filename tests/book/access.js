@@ -3,6 +3,7 @@
 window.access = (() => {
   const GROUND = ['backgroundColor', 'backgroundImage', 'opacity', 'filter', 'mixBlendMode', 'position', 'zIndex'];
   const INK = ['color', 'fontSize', 'fontWeight', 'textShadow', 'webkitTextStroke'];
+  const seeable = { opacityProperty: true, visibilityProperty: true };
   const clear = /^(none|transparent|rgba\(.*, 0\))$/;
   const up = (e) => e.assignedSlot || e.parentElement || e.getRootNode().host || null;
 
@@ -16,7 +17,7 @@ window.access = (() => {
     const rounded = ({ x, y, width, height }) => [x, y + scrollY, width, height].map(Math.round);
     const seen = [...all()].map((e) => [
       e.cloneNode().outerHTML,
-      e.checkVisibility({ opacityProperty: true, visibilityProperty: true }),
+      e.checkVisibility(seeable),
       rounded(e.getBoundingClientRect()),
       e.scrollWidth > e.clientWidth,
       e.scrollHeight > e.clientHeight,
@@ -65,7 +66,7 @@ window.access = (() => {
   });
 
   const ink = (style) => INK.map((name) => style[name]);
-  const shown = () => [...all()].filter((e) => e.checkVisibility() && !e.ownerSVGElement); // axe judges no text in SVG
+  const shown = () => [...all()].filter((e) => e.checkVisibility(seeable) && !e.ownerSVGElement); // axe judges no text in SVG
 
   /** The texts of the page by their looks, which of a ground that is no ancestor's tell what it is and hides. */
   function looks(elements, painted) {
@@ -93,13 +94,25 @@ window.access = (() => {
     return groups;
   }
 
-  /** Every link and all that its colour is told apart by: its own look, that of the text around it, its line. */
+  const isInline = (node) => node.nodeType === 3 || (node.nodeType === 1 && /^(inline|contents)/.test(getComputedStyle(node).display));
+
+  /** Whether words stand beside a link in its line: only there its colour must tell it apart. */
+  function isAmongWords(link) {
+    for (let node = link; node.parentNode; node = node.parentNode) {
+      const others = [...node.parentNode.childNodes].filter((other) => other !== node && other.textContent.trim());
+      if (others.some(isInline)) return true;
+      if (!isInline(node.parentNode)) return false;
+    }
+    return false;
+  }
+
+  /** Every link among words and all that its colour is told apart by: its own look, that of the text around it, its line. */
   function links() {
     const grounds = new Map();
     const look = (e, style = getComputedStyle(e)) => [ground(e, grounds), ink(style), style.display, style.textDecoration];
     return [...all()]
       .map((e, place) => [e, place])
-      .filter(([e]) => e.matches('a[href], [role=link]'))
+      .filter(([e]) => e.matches('a[href], [role=link]') && isAmongWords(e))
       .map(([e, place]) => [e, `link ${place} ${look(e)} ${up(e) && look(up(e))}`]);
   }
 

@@ -153,3 +153,18 @@ def test_short_way_breaks_the_rules_that_the_whole_breaks(browser, planted):
             assert now == whole(page), (screen, theme)
             broken |= now
     assert broken >= {"color-contrast", "link-in-text-block", "button-name"}
+
+
+def test_link_that_loses_its_line_is_asked_of_again(browser):
+    """Its look as a text is the same and known; what it must be told apart from is outside it."""
+    page = browser.new_page()
+    page.set_content(
+        '<html lang="en"><title>A page</title><style>a { color: #555 }</style>'
+        '<main><p>A text with <span><a href="#main">a link</a></span> in it.</p></main></html>'
+    )
+    access = Access(page)
+    assert access.problems() == []
+    page.add_style_tag(content="a { text-decoration: none }")
+    (problem,) = access.problems()
+    assert problem.startswith("axe link-in-text-block")
+    page.close()
