@@ -1,5 +1,6 @@
 """A page with the player's modules on it, and a page that plays a trace; both must stay silent."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from attnlib.widgets.source import Bundle
 
 from . import played
 
+# As text: Playwright takes longer to hand over a trace, value by value, than the page to draw it.
+FACTS = "([trace, ...where]) => facts([JSON.parse(trace), ...where])"
 MODULES = ("trace", "phases", "rows", "sizes", "player")
 ACTIONS = "".join(
     (Path(__file__).parent / name).read_text(encoding="utf-8")
@@ -53,7 +56,7 @@ def facts(modules: Page) -> Callable[..., dict]:
     """Read one phase of a trace as data: caption, height, marks."""
 
     def read(trace: dict, step: int, phase: int, **more: Any) -> dict:
-        return modules.evaluate("facts", [trace, step - 1, phase - 1, more])
+        return modules.evaluate(FACTS, [json.dumps(trace), step - 1, phase - 1, more])
 
     return read
 

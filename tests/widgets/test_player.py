@@ -2,6 +2,7 @@
 
 import copy
 import itertools
+import json
 import random
 import re
 from xml.etree import ElementTree
@@ -320,7 +321,7 @@ def test_mutated_traces_give_a_message_or_play_and_never_throw(modules, seed):
         lambda: played.scores()[0],
     ]
     traces = [mutate(make(), chance) for _ in range(25) for make in made]
-    outcome = modules.evaluate("playAll", traces)
+    outcome = modules.evaluate("traces => playAll(JSON.parse(traces))", json.dumps(traces))
     assert outcome["wrong"] == []
     assert outcome["played"] > 10
     assert outcome["refused"] > 10
