@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ast
+import builtins
 import copy
 import json
 import re
@@ -98,6 +100,33 @@ def test_the_page_holds_what_its_exercises_ask_for(path: Path) -> None:
         told = next(text for c in made if exercise.notice in (text := tool.text(c)))
         exec(re.search(r"```python\n(.*?)```", told, flags=re.S)[1], space)
         assert eval(called, space).passed
+
+
+def names(source: str, kind: type[ast.expr_context]) -> set[str]:
+    """The names that a text of Python reads or binds; calls of the notebook's own are none."""
+    tree = ast.parse(source)
+    found = {n.id for n in ast.walk(tree) if isinstance(n, ast.Name) and isinstance(n.ctx, kind)}
+    if kind is ast.Store:
+        found |= {n.asname or n.name for n in ast.walk(tree) if isinstance(n, ast.alias)}
+        found |= {n.name for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)}
+        found |= {n.arg for n in ast.walk(tree) if isinstance(n, ast.arg)}
+    return found
+
+
+@pytest.mark.parametrize("path", [p for p in HOLDERS if tool.own(p)], ids=named)
+def test_a_solution_reads_no_name_that_the_cells_above_lack(path: Path) -> None:
+    """Whoever runs the page from the top can paste a solution, or write one with torch."""
+    known, solved = set(dir(builtins)), 0
+    for cell in read(path)["cells"]:
+        if cell["cell_type"] == "code":
+            known |= names(tool.text(cell), ast.Store)
+        elif tool.is_made(cell) and "<summary>A solution</summary>" in tool.text(cell):
+            folded = re.search(r"```python\n(.*?)```", tool.text(cell), flags=re.S)[1]
+            lacks = names(folded, ast.Load) - known - names(folded, ast.Store)
+            assert not lacks, f"{lacks} in:\n{folded}"
+            assert "torch" in known
+            solved += 1
+    assert solved == len(tool.own(path))
 
 
 def test_every_mistake_stands_on_its_page_once() -> None:
