@@ -215,4 +215,12 @@ TRACING = [
         "test_source.py",
         "assigned_anew",
     ),
+    in_tracer(
+        "queries of nameless features are transposed, not keys",
+        "explanations/products.py",
+        "        score += 2 * (which == 1 and last_two and _nameless_features(failed, other, own))\n",
+        "",
+        "test_errors.py",
+        "plain_narrow or generated_wide",
+    ),
 ]

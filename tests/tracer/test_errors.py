@@ -19,6 +19,7 @@ from tests.tracer import (
     further_raising,
     outside_raising,
     raising_losses,
+    raising_nameless,
     raising_pairs,
     raising_patterns,
     raising_products,
@@ -89,7 +90,7 @@ LATER = {
     for module in (
         further_raising, blind_raising, raising_products, raising_losses, raising_sequences,
         raising_patterns, raising_pairs, unseen_raising, unknown_raising,
-        raising_steps, fresh_raising,
+        raising_steps, fresh_raising, raising_nameless,
     )
     for name, sample in module.RAISING.items()
 }  # fmt: skip

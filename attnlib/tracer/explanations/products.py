@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from itertools import permutations
 
@@ -22,6 +23,7 @@ from .kinds import kinds
 
 _AXES = {"bmm": 3, "mm": 2, "mv": 2, "dot": 1}
 _MOST = 4  # axes whose every order is tried
+_VALUES = re.compile(r"(self\.)?(\w+_)?v(alues?|als?)?(_\w+|\d*)$", re.IGNORECASE)
 
 Row = Sequence[Label | None]
 
@@ -139,6 +141,7 @@ def _arrangements(failed: Failed, which: int) -> Iterator[tuple[float, int, Cand
         last_two = change.axes == (*range(len(own) - 2), len(own) - 1, len(own) - 2)
         if score is None or (score < 2 and not last_two and change != meant):
             continue
+        score += 2 * (which == 1 and last_two and _nameless_features(failed, other, own))
         for text, cost in written(failed, which, change):
             code = _product(failed, which, text)
             squeezed = _squeezed(change, which, len(pair[1 - which]))
@@ -147,6 +150,19 @@ def _arrangements(failed: Failed, which: int) -> Iterator[tuple[float, int, Cand
             run = functools.partial(_multiplied, which, change, squeezed)
             rank = -math.inf if change == meant else -score
             yield rank, cost + (1 - which), Candidate(code, run)
+
+
+def _nameless_features(failed: Failed, a: Row, b: Row) -> bool:
+    """Are the last axes features that only nobody has named: queries and keys of two layers?
+
+    Laid out alike, two operands are compared feature by feature: each with each over tokens is
+    what keys and values are summed up in, so a second operand called ``v`` is not compared.
+    """
+    if len(a) != len(b) or a[-1] is None or b[-1] is None or (a[-1].name and b[-1].name):
+        return False
+    tokens = {"S", "batch", "heads"}
+    told = tokens & {role(a[-1].name or ""), role(b[-1].name or "")}
+    return not told and may_be(failed, a[-1], b[-1]) and not _VALUES.match(failed.names[1])
 
 
 def _last_two_of_reversed(failed: Failed, which: int) -> Change | None:
