@@ -218,9 +218,17 @@ TRACING = [
     in_tracer(
         "queries of nameless features are transposed, not keys",
         "explanations/products.py",
-        "        score += 2 * (which == 1 and last_two and _nameless_features(failed, other, own))\n",
-        "",
+        "        score += 2 * (which == 1 and last_two and _nameless",
+        "        score += 2 * (False and _nameless",
         "test_errors.py",
         "plain_narrow or generated_wide",
+    ),
+    in_tracer(
+        "values that were transposed are taken for features compared",
+        "explanations/features.py",
+        "    if made is not None and _turns(made):\n",
+        "    if False:\n",
+        "test_errors.py",
+        "follows_already",
     ),
 ]

@@ -25,6 +25,7 @@ from tests.tracer import (
     raising_products,
     raising_sequences,
     raising_steps,
+    raising_weights,
     unknown_raising,
     unseen_raising,
 )
@@ -91,6 +92,7 @@ LATER = {
         further_raising, blind_raising, raising_products, raising_losses, raising_sequences,
         raising_patterns, raising_pairs, unseen_raising, unknown_raising,
         raising_steps, fresh_raising, raising_nameless,
+        raising_weights,
     )
     for name, sample in module.RAISING.items()
 }  # fmt: skip
@@ -307,3 +309,15 @@ def test_dims_of_a_wrong_count_are_refused():
         trace(lambda x: x, torch.ones(2), dims={"z": "S"})
     step = trace(lambda x: x + 1, torch.ones(4, 2, 5, 3), dims="... S _").steps[-1]
     assert step.output.dims == ("4", "2", "S", "3")
+
+
+@pytest.mark.parametrize("name", raising_weights.RAISING)
+def test_no_advice_is_given_that_the_code_follows_already(name):
+    fn, inputs, dims = raising_weights.RAISING[name][0]()
+    error = trace(fn, *inputs, dims=dims, on_error="return").error
+    told = error.message.replace(" ", "")
+    code = inspect.getsource(fn).replace(" ", "")
+    for advised in ("q@k.transpose(-2,-1)", "query@key.transpose(-2,-1)"):
+        assert not (advised in told and advised in code), error.message
+    if not name.startswith("features"):
+        assert "compares features" not in error.message

@@ -73,7 +73,7 @@ class Failed:
         """Write the failed expression with one operand replaced, or the new operand alone."""
         pattern = rf"(?<![\w.]){re.escape(name)}(?![\w(=])"
         given = self.code if code is None else code
-        for text in (given, _normal(given)):  # names are written in Python's own spacing
+        for text in (given, normal(given)):  # names are written in Python's own spacing
             if len(re.findall(pattern, text)) == 1 and "\n" not in text:
                 return re.sub(pattern, lambda _: new, text)
         return new
@@ -103,7 +103,8 @@ def clash(*names: str):
     return register
 
 
-def _normal(code: str) -> str:
+def normal(code: str) -> str:
+    """Write an expression in Python's own spacing."""
     try:
         return ast.unparse(ast.parse(code, mode="eval"))
     except SyntaxError:

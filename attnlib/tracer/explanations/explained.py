@@ -36,7 +36,7 @@ from . import (  # noqa: F401 - they register clashes
 from .arguments import given
 from .axes import numbered
 from .broadcasting import broadcast
-from .clash import CLASHES, Candidate, Failed
+from .clash import CLASHES, Candidate, Failed, normal
 from .elsewhere import bare, describing, elsewhere
 from .kinds import kinds
 from .places import at, carets, first_line
@@ -161,6 +161,8 @@ def _frame(error: BaseException, call: Call) -> types.FrameType | None:
 
 def _tried(candidate: Candidate, failed: Failed, names: set[str] | None) -> tuple[str, str] | None:
     """Run a correction on the meta device; one that raises, or is no code, is never shown."""
+    if normal(candidate.code) == normal(failed.code):
+        return None  # the line has it already
     try:
         nodes = list(ast.walk(ast.parse(candidate.code)))
     except SyntaxError:

@@ -19,6 +19,7 @@ from ...dims import role
 from ..labels import Label, pieces
 from .changes import Change, alike, may_be, written
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
+from .features import features_compared
 from .kinds import kinds
 
 _AXES = {"bmm": 3, "mm": 2, "mv": 2, "dot": 1}
@@ -42,12 +43,9 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
                 f"torch.{failed.op.torch_name} takes tensors of exactly {count} axes, but "
                 f"{info.name} has {len(info.shape)}; torch.matmul, or @, takes any number in front"
             ), [*([plain] if _agree(failed) else []), *_matmul_candidates(failed)]
-    if len(a.shape) > 1 < len(b.shape) and a.dims[-1] == a.dims[-2] == b.dims[-1] != b.dims[-2]:
-        return (
-            f"{a.name} compares features with features, {failed.size(0, -1)} both ways, but has to "
-            f"weigh the {failed.size(1, -2)} rows of {b.name}: where it was made, the other "
-            "operand of the product should have been transposed (q @ k.transpose(-2, -1))"
-        ), []
+    told = features_compared(failed)
+    if told:
+        return told, []
     inner = -2 if len(b.shape) > 1 else -1
     place = "second-to-last" if inner == -2 else "last"
     if a.shape[-1] != b.shape[inner]:

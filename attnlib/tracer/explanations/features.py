@@ -1,0 +1,79 @@
+"""Weights that compare features with features: the mistake lies where their product was made."""
+
+from __future__ import annotations
+
+from ...dims import role
+from ..rows import Step, TensorInfo
+from .clash import Failed, on
+
+_TURNING = {"transpose", "T", "permute"}
+# What leaves every axis where it is: from the weights back to the product that made them.
+_KEEPING = {
+    "softmax", "masked_fill", "dropout", "div", "mul", "add", "sub", "where", "contiguous", "to",
+    "exp", "clone", "detach", "clamp", "tanh",
+}  # fmt: skip
+
+
+def features_compared(failed: Failed) -> str:
+    """Say that weights (H, H) cannot weigh the rows of (S, H), and how to make them (S, S)."""
+    a, b = failed.infos[:2]
+    if len(a.shape) < 2 or len(b.shape) < 2 or role(a.dims[-1]) == "S":
+        return ""
+    if not a.dims[-1] == a.dims[-2] == b.dims[-1] != b.dims[-2]:
+        return ""
+    made = failed.op.made(1)
+    if made is not None and _turns(made):
+        return ""  # as it was before, it would fit
+    said = (
+        f"{a.name} compares features with features, {failed.size(0, -1)} both ways, but has to "
+        f"weigh the {failed.size(1, -2)} rows of {b.name}"
+    )
+    product = _product(failed.op.made(0), failed.rows)
+    if product is None:
+        return "" if a.dims[-1].isdigit() else said
+    left, right = (_before_it_was_turned(info, product, failed.rows) for info in product.inputs)
+    if right is not None and left is None:
+        return ""  # tokens are compared, as they should be: it is b that lies otherwise
+    q, k = (
+        info.name if source is None else source.name
+        for info, source in zip(product.inputs, (left, right), strict=True)
+    )
+    if left is not None and left.name == product.inputs[0].name:
+        return said  # ``q = q.mT``: what it was has no name at that line
+    return (
+        f"{said}: where it was made, the other operand of the product should have been "
+        f"transposed ({on(q)} @ {on(k)}.transpose(-2, -1))"
+    )
+
+
+def _product(step: Step | None, rows: list[Step]) -> Step | None:
+    """Go back to the product that weights came from."""
+    for _ in range(len(rows)):
+        if step is None or step.op == "matmul" or step.op not in _KEEPING or not step.inputs:
+            break
+        step = _maker(step.inputs[0], rows, step)
+    return step if step is not None and step.op == "matmul" else None
+
+
+def _maker(info: TensorInfo, rows: list[Step], before: Step) -> Step | None:
+    """Find the last row, before another, that made a tensor."""
+    place = next((k for k, row in enumerate(rows) if row is before), len(rows))
+    return next((row for row in reversed(rows[:place]) if info in row.outputs), None)
+
+
+def _before_it_was_turned(info: TensorInfo, before: Step, rows: list[Step]) -> TensorInfo | None:
+    """Return what a tensor was before its last two axes were changed over, if they were."""
+    maker = _maker(info, rows, before)
+    return maker.inputs[0] if maker is not None and _turns(maker) else None
+
+
+def _turns(step: Step) -> bool:
+    """Does a row change over the last two axes?"""
+    if step.op not in _TURNING or not step.inputs:
+        return False
+    last = len(step.inputs[0].shape) - 1
+    if step.op == "T":
+        return last == 1
+    if step.op == "permute":
+        return list(step.params["dims"][-2:]) == [last, last - 1]
+    return {step.params["dim0"], step.params["dim1"]} == {last, last - 1}
