@@ -102,12 +102,17 @@ def _alarm(seconds: int | float) -> Iterator[None]:
         return
 
     def ring(_: int, frame: FrameType | None) -> None:
+        # Raised on the way out of this context, it would leave the timer running for ever.
+        code = frame.f_code if frame else None
+        if code and (code.co_filename == contextlib.__file__ or code is ours):
+            return  # the timer rings again
         while frame is not None:  # half an import would break that module for the whole session
             if frame.f_code.co_filename.startswith("<frozen importlib"):
                 return  # the timer rings again
             frame = frame.f_back
         raise TimeUp(f"did not come back within {SECONDS:g} seconds")
 
+    ours = inspect.currentframe().f_code
     handler = signal.signal(signal.SIGALRM, ring)
     began = time.monotonic()
     waiting, again = signal.setitimer(signal.ITIMER_REAL, seconds, 0.05)

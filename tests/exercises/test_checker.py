@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import contextlib
 import pathlib
 import random
 import signal
 import sys
 import threading
 import time
+from typing import Any
 
 import pytest
 import torch
@@ -152,6 +154,19 @@ def test_an_import_is_not_cut_in_half(
     body = "import slow_to_import\nwhile True:\n    pass"
     assert check("scores", function("scores", body)).diagnosis == "too-slow"
     assert sys.modules.pop("slow_to_import").whole
+
+
+def test_the_timer_does_not_ring_on_its_own_way_out() -> None:
+    """There the error would skip what ends the timer, and come up again anywhere later."""
+    names: dict[str, Any] = {}
+    way_out = compile("import sys\nframe = sys._getframe()", contextlib.__file__, "exec")
+    exec(way_out, names)
+    with (alarm := running._alarm(60)):
+        ring = signal.getsignal(signal.SIGALRM)
+        ring(signal.SIGALRM, names["frame"])
+        ring(signal.SIGALRM, alarm.gen.gi_frame)
+        with pytest.raises(running.TimeUp, match="did not come back"):
+            ring(signal.SIGALRM, sys._getframe())
 
 
 def test_an_endless_loop_is_back_within_five_seconds() -> None:
