@@ -219,8 +219,10 @@ class Player {
     pickers(this);
     this.showTables();
     part.scrub.value = this.here + 1;
-    part.controls.first.disabled = part.controls.back.disabled = this.here === 0;
-    part.controls.next.disabled = part.controls.last.disabled = this.here === this.places.total - 1;
+    // Not `disabled`: the key that ends the way would take the focus with it, and with it all others.
+    const { first, back, next, last } = part.controls;
+    first.ariaDisabled = back.ariaDisabled = this.here === 0;
+    next.ariaDisabled = last.ariaDisabled = this.here === this.places.total - 1;
     cancelAnimationFrame(this.frame);
     this.frame = requestAnimationFrame(() => this.steps.follow()); // asks for a layout: once a frame
   }

@@ -5,7 +5,6 @@ import re
 from attnlib import widgets
 
 WIDGET = re.compile(r'class="attn-(player|lab)"')
-ASIDE = re.compile(r"^[ \t]*//[^\n]*\n|^[ \t]+", re.MULTILINE)  # comments, and how far a line is in
 
 
 def asked_for(body):
@@ -14,10 +13,9 @@ def asked_for(body):
 
 
 def write(static):
-    """Write every script that some page may ask for; the one of all pages keeps its own words."""
-    common = static / "book.js"
-    common.write_text(ASIDE.sub("", common.read_text(encoding="utf-8")), encoding="utf-8")
+    """Write every script that some page may ask for."""
     codes = {
+        "book.js": (static / "book.js").read_text(encoding="utf-8"),
         "player.js": widgets.page_script(book=True),
         "player-tools.js": widgets.tools_script(),
     }

@@ -123,6 +123,22 @@ def test_clicking_and_hovering_a_cell(play, head):
     assert page.locator(".reading").text_content().startswith("q at batch 0, S 1, H 3: ")
 
 
+def test_keys_go_on_working_where_the_way_ends(play, head):
+    """A button that cannot be pressed any further keeps the focus, or no key would be heard."""
+    page = play(head[0])
+    last = len(head[0]["steps"])
+    for name, there, key, then in [
+        ("Next", "End", "Home", (1, 1)),
+        ("First", "Enter", "End", None),
+        ("Last", "Enter", "ArrowRight", None),
+        ("Back", "Home", "ArrowRight", (2, 1)),
+    ]:
+        button(page, name).focus()
+        press(page, there, key)
+        assert page.evaluate(f"{ROOT}.activeElement.getAttribute('aria-label')").startswith(name)
+        assert where(page) == then or (then is None and where(page)[0] == last)
+
+
 def test_scrub_speed_and_the_list_of_steps(play, head):
     page = play(head[0])
     page.locator(".steps button").nth(8).click()
