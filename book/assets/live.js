@@ -20,6 +20,13 @@
     return made;
   };
 
+  /** The text of edited code; innerText is none where the code is folded. */
+  const textOf = node => {
+    const copy = node.cloneNode(true);
+    for (const end of copy.querySelectorAll("br")) end.replaceWith("\n");
+    return copy.textContent.replace(/\u00a0/g, " ");
+  };
+
   // --- outputs: as the page writes them ---
   const lines = (kind, text) => element("div", { className: `output ${kind} highlight-myst-ansi notranslate` },
     element("div", { className: "highlight" }, element("pre", { textContent: text.replace(/\x1b\[[\d;]*m/g, "") })));
@@ -120,14 +127,17 @@
       if (event.shiftKey || event.ctrlKey || event.metaKey) { event.preventDefault(); run(this); return; }
       const before = getSelection().getRangeAt(0).cloneRange();
       before.setStart(this.code, 0);
-      const above = before.cloneContents();
-      for (const end of above.querySelectorAll("br")) end.replaceWith("\n");
-      const line = above.textContent.split("\n").at(-1);
+      const line = textOf(before.cloneContents()).split("\n").at(-1);
       const indent = /^ */.exec(line)[0] + (line.trimEnd().endsWith(":") ? "    " : "");
       event.preventDefault();
       document.execCommand("insertText", false, `\n${indent}`);
     }
-    get source() { return this.code.innerText.replace(/\u00a0/g, " ").trimEnd(); }
+    get source() { return textOf(this.code).trimEnd(); }
+    show() {
+      for (let fold = this.code.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
+      this.place.scrollIntoView();
+      this.code.focus({ preventScroll: true });
+    }
     output() {
       let box = this.place.querySelector(".cell_output");
       if (!box) {
@@ -159,14 +169,20 @@
       this.said = element("span", { role: "status" });
       this.stopper = button("Interrupt", () => this.kernel?.interrupt());
       this.stopper.disabled = true;
+      this.finder = button("Show that cell", () => this.failed.show());
       const all = button("Run all", () => this.upTo(this.cells.at(-1)));
-      document.querySelector("main").after(this.bar = element("div", { className: "live" }, this.said, all, this.stopper));
+      this.bar = element("div", { className: "live" }, this.said, this.finder, all, this.stopper);
+      document.querySelector("main").after(this.bar);
       const places = [...document.querySelectorAll("main .cell")].filter(cell => cell.querySelector(".cell_input .highlight-ipython3 pre"));
       this.cells = places.map((place, number) => new Cell(place, number, cell => this.upTo(cell)));
       addEventListener("pagehide", () => this.kernel?.stop());
       addEventListener("pageshow", event => { if (event.persisted) this.forget("The kernel was stopped when you left. Run a cell to start another."); });
     }
-    tell(sentence) { this.said.textContent = sentence; }
+    tell(sentence, failed = null) {
+      this.said.textContent = sentence;
+      this.failed = failed;
+      this.finder.hidden = !failed;
+    }
     forget(sentence) {
       this.kernel = null;
       for (const cell of this.cells) cell.ran = false;
@@ -192,7 +208,8 @@
           if (cell.ran) continue;
           this.tell(`Running ${cell.name} of ${this.cells.length} …`);
           if (await cell.run(this.kernel)) continue;
-          this.tell(`C${cell.name.slice(1)} ended in an error${cell === last ? "." : `, so ${last.name} was not run.`}`);
+          const rest = cell === last ? "." : `, so ${last.name} was not run.`;
+          this.tell(`C${cell.name.slice(1)} ended in an error${rest}`, cell);
           return;
         }
         this.tell(`C${last.name.slice(1)} has run. Change any cell and run it: Shift+Enter.`);

@@ -152,6 +152,38 @@ def test_cells_run_are_edited_and_run_again_and_a_dead_kernel_is_told(
     assert page.heard == []
 
 
+def test_folded_cells_run_with_the_rest_and_the_one_that_fails_is_shown(
+    page: Page, pages: str, jupyter: str
+) -> None:
+    page.goto(f"{pages}/book/01-projections.html#live={jupyter}")
+    make_live(page)
+    said = page.locator(".live [role=status]")
+    expect(said).to_contain_text("Ready", **PATIENT)
+    cells = page.locator("main .cell pre[role=textbox]")
+    folded = cells.evaluate_all("cells => cells.findIndex(cell => cell.closest('details'))")
+    count = cells.count()
+    assert 0 <= folded < count - 1
+    page.get_by_role("button", name="Run all").click()
+    expect(said).to_contain_text(f"Cell {count} has run", **PATIENT)
+    finder = page.get_by_role("button", name="Show that cell")
+    expect(finder).to_be_hidden()
+
+    code = cells.nth(folded)
+    fold = code.locator("xpath=ancestor::details").first
+    code.evaluate("code => { code.closest('details').open = true }")
+    write(page, folded + 1, "1 / 0")
+    code.evaluate("code => { code.closest('details').open = false }")
+    page.get_by_role("button", name="Run all").click()
+    expect(said).to_have_text(
+        f"Cell {folded + 1} ended in an error, so cell {count} was not run.", **PATIENT
+    )
+    finder.click()
+    assert fold.evaluate("fold => fold.open")
+    expect(code).to_be_focused()
+    expect(code).to_be_in_viewport()
+    assert page.heard == []
+
+
 def test_another_origin_and_another_token_are_refused(page: Page, pages: str, jupyter: str) -> None:
     port, _ = jupyter.split("/")
     page.goto(f"{pages}/{PAGE}#live={port}/wrong")
@@ -170,9 +202,12 @@ def test_without_a_server_there_is_no_button_and_a_gone_one_is_told(page: Page, 
     page.get_by_role("button", name="Run", exact=True).first.click()
     if page.locator("#live").get_attribute("data-binder") is None:
         expect(page.locator("#live")).to_be_hidden()
+        expect(page.locator("#run")).to_contain_text("make serve")
     page.goto(f"{pages}/{PAGE}#live={kernels.free_port()}/gone")
     page.reload()
-    make_live(page)
+    page.get_by_role("button", name="Run", exact=True).first.click()
+    expect(page.locator("#run")).not_to_contain_text("make serve", use_inner_text=True)
+    page.get_by_role("button", name="Run the cells on this page").click()
     expect(page.locator(".live [role=status]")).to_contain_text("answers this page")
 
 
