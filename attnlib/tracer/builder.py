@@ -26,6 +26,8 @@ from .source import Site, shown_file, site_of
 from .stages import FUSED_NOTE, Stages, number
 from .tensors import Tensors
 
+_TOLD = 8  # variables that are named where a key fits none
+
 
 class Builder:
     """Go through a recording once, in order, and tell it."""
@@ -48,6 +50,7 @@ class Builder:
         self.refused: ShapeError | None = None  # dims of a variable that has another number of axes
         self._variables = names  # variable -> the dims it was given, for loose code
         self._met: dict[str, Identity] = {}  # variable -> the first tensor that it held
+        self._names: dict[str, None] = {}  # of all tensors that were met
         self._modules = module_names
         self._file = functools.cache(shown_file)
 
@@ -68,7 +71,18 @@ class Builder:
                 self._attempt(stages.place, step, call, self.steps)
         number(self.steps)
         self.tensors.write_dims()
+        self._tell_of_strangers()
         return self.steps
+
+    def _tell_of_strangers(self) -> None:
+        """Say on the first row which keys of ``dims`` no tensor of the lines was called by."""
+        strangers = [name for name in self._variables if name not in self._met]
+        if strangers and self.steps:
+            held = ", ".join([*self._names][:_TOLD]) or "none"
+            more = ", …" if len(self._names) > _TOLD else ""
+            said = f"dims names {', '.join(strangers)}, but no tensor met here is called so"
+            first = self.steps[0]
+            first.note = "; ".join(filter(None, (f"{said}: they are {held}{more}", first.note)))
 
     def _attempt(self, what: Callable, *arguments: Any) -> Any:
         """Do a part of the telling: a run that went well must not fail in it."""
@@ -146,8 +160,21 @@ class Builder:
         """At a tensor's first sight give it its written name, and the dims of that name."""
         identity = state.identity
         if identity.name is None:
-            identity.name = self._parameter(op, which) or op.operand(which)
+            identity.name = self._first_name(identity, op, which)
+            identity.named = identity.name is not None and identity.name == identity.variable
+        self._seen(identity.name)
         self._name_axes(state)
+
+    def _first_name(self, identity: Identity, op: Operation, which: int) -> str | None:
+        """Name a tensor that comes from outside: by its key, its module, its expression."""
+        if identity.variable in self._variables:
+            return identity.variable
+        return self._parameter(op, which) or op.operand(which) or identity.variable
+
+    def _seen(self, name: str | None) -> None:
+        """Remember the variables of loose lines."""
+        if name is not None and name.isidentifier():
+            self._names[name] = None
 
     def _name_axes(self, state: State) -> None:
         """Give a tensor the dims of its variable: what it holds first, later only what has none.
@@ -235,6 +262,7 @@ class Builder:
                 identity.name = name or _unnamed(op, call, site, place)
                 identity.named = name is not None or _is_name(identity.name)
                 self._name_axes(state)
+                self._seen(name)
             result.append(self.tensors.info(state, identity.name))
         return tuple(result)
 

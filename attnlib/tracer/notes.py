@@ -15,7 +15,7 @@ Chain = tuple[tuple[types.CodeType, int], ...]  # (code, instruction), from the 
 class Identity:
     """What stays the same while a tensor is written into: its labels, and its name so far."""
 
-    __slots__ = ("labels", "name", "named", "number", "weight")
+    __slots__ = ("labels", "name", "named", "number", "variable", "weight")
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -23,6 +23,7 @@ class Identity:
         self.labels: list[Label] | None = None
         self.name: str | None = None
         self.named = False  # after a variable or an argument, not after an expression
+        self.variable: str | None = None  # around loose lines, that held it when it was met
 
 
 class State:

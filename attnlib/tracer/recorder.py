@@ -61,6 +61,7 @@ class Recorder(TorchFunctionMode):
     def close(self) -> None:
         """Let go of everything that belongs to the run."""
         self.failed, self.held, self._plans = None, {}, {}
+        self.states.variables = None
         self.stack.clear()
 
     # -- what torch calls; in here the mode is off, so nothing below comes back to it -----------
@@ -150,7 +151,7 @@ class Recorder(TorchFunctionMode):
             return out
 
     def _tagged(self, out, args, kwargs, frame: types.FrameType) -> Dim | torch.Size:
-        state = self.state(args[0])
+        state = self.states.given(args[0])
         labels = self.labels(state)
         axis = None
         result: Dim | torch.Size

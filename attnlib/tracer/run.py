@@ -25,6 +25,7 @@ from .recorder import Recorder
 from .report import Trace
 from .source import definition, is_ours
 from .states import has_shape
+from .variables import Variables
 
 
 def trace(
@@ -135,6 +136,7 @@ def tracing(
     failure = None
     caller = sys._getframe(2)  # past the generator and the context manager around it
     recorder.stack.base = caller.f_code
+    variables = recorder.states.variables = Variables(caller, given)
     with Adopted(recorder, caller, deep=deep) as adopted:
         del caller
         try:
@@ -142,6 +144,8 @@ def tracing(
                 yield result
         except Exception as error:
             failure = error
+        finally:
+            variables.release()
     builder = Builder(recorder, given, adopted.names)
     assemble(builder, title="tracing", failure=failure, into=result)
     if failure is not None:

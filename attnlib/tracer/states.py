@@ -12,6 +12,7 @@ from torch.utils.weak import WeakTensorKeyDictionary
 from .labels import Label
 from .notes import Identity, State
 from .symbols import Symbols
+from .variables import Variables
 
 _KEPT = (bool, int, float, complex, str, torch.dtype, torch.device, type(Ellipsis))
 
@@ -29,6 +30,7 @@ class States:
 
     def __init__(self, symbols: Symbols, tiny: int) -> None:
         self._symbols, self._tiny = symbols, tiny
+        self.variables: Variables | None = None  # of loose lines, while they run
         self._known = WeakTensorKeyDictionary()
         self._identities = 0
 
@@ -71,6 +73,14 @@ class States:
         self._known[tensor] = state
         return state
 
+    def given(self, tensor: Tensor) -> State:
+        """Describe what an operation is given; met for the first time, by its variable too."""
+        before = self._identities
+        state = self.of(tensor)
+        if self.variables is not None and self._identities > before:
+            state.identity.variable = self.variables.name(tensor)
+        return state
+
     def _values(self, tensor: Tensor) -> Any:
         if tensor.numel() > self._tiny or tensor.is_meta or tensor.is_complex():
             return None
@@ -82,7 +92,7 @@ class States:
     def freeze(self, value: Any, found: list[State]) -> Any:
         """Copy arguments with every tensor replaced by its state."""
         if isinstance(value, Tensor):
-            state = self.of(value)
+            state = self.given(value)
             found.append(state)
             return state
         if isinstance(value, tuple | list):

@@ -231,4 +231,20 @@ TRACING = [
         "test_errors.py",
         "follows_already",
     ),
+    in_tracer(
+        "a variable that a layer is the first to meet has no name",
+        "states.py",
+        "        if self.variables is not None and self._identities > before:\n",
+        "        if False:\n",
+        "test_source.py",
+        "whatever_meets_it_first",
+    ),
+    in_tracer(
+        "a key that fits no variable is passed over in silence",
+        "builder.py",
+        "        if strangers and self.steps:\n",
+        "        if False:\n",
+        "test_source.py",
+        "fits_no_variable",
+    ),
 ]

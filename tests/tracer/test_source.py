@@ -4,11 +4,13 @@ import ast
 import importlib
 import sys
 import time
+import weakref
 from pathlib import Path
 
 import executing
 import pytest
 import torch
+import torch.nn.functional as F
 from einops import rearrange
 from torch import nn
 from torch.overrides import TorchFunctionMode
@@ -162,6 +164,102 @@ def test_a_variable_that_the_lines_make_has_its_dims_too():
     with tracing(dims={"scores": "batch Sq Sk"}) as found:
         scores = q @ k.mT
     assert dims_of(found)[-1] == ("batch", "Sq", "Sk") and scores.shape == (2, 5, 7)
+
+
+KEPT = torch.randn(2, 5, 4)
+
+
+class Doubled(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner = nn.Linear(4, 3)
+
+    def forward(self, given):
+        return self.inner(given) * 2
+
+
+def first_met(x, way):
+    layer, doubled = nn.Linear(4, 3), Doubled()
+    layers, kept = [nn.Linear(4, 3), nn.Linear(4, 3)], [x]
+    query = x.clone()
+    x = query if way == "two names" else x
+    with tracing(dims={"x": "batch S n_embd"}) as found:
+        if way == "layer":
+            layer(x)
+        elif way == "module":
+            doubled(x)
+        elif way == "inside another call":
+            F.relu(layer(x))
+        elif way == "listed":
+            _a, _b = [each(x) for each in layers]
+        elif way == "generated":
+            _a, _b = (each(x) for each in layers)
+        elif way == "after its shape":
+            _b, _t, _c = x.shape
+            layer(x)
+        elif way == "assigned inside":
+            (x,) = kept
+            layer(x)
+        elif way == "two names":
+            doubled(query)
+        elif way == "helper":
+            (lambda given: given * 2)(x)
+        elif way == "library function":
+            F.linear(x, layers[0].weight)
+    return found
+
+
+WAYS = (
+    "layer", "module", "inside another call", "listed", "generated", "after its shape",
+    "assigned inside", "two names", "helper", "library function",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_variable_is_found_whatever_meets_it_first(way):
+    found = first_met(torch.randn(2, 5, 4), way)
+    first = found.steps[0]
+    assert first.inputs[0].name == "x" and first.inputs[0].dims == ("batch", "S", "n_embd")
+    assert all(step.output.dims[:2] == ("batch", "S") for step in found.steps)
+    assert not any("dims names" in step.note for step in found.steps)
+
+
+def test_a_variable_of_the_file_is_found_too():
+    layer = nn.Linear(4, 3)
+    with tracing(dims={"KEPT": "batch S n_embd"}) as found:
+        layer(KEPT)
+    assert dims_of(found) == [("batch", "S", "3")]
+    with tracing() as found:  # without a key it has its name at least
+        tokens = KEPT * 1
+        layer(tokens)
+    x = KEPT.clone()
+    with tracing() as found:
+        layer(x)
+    assert found.steps[0].inputs[0].name == "x"
+
+
+def test_a_key_that_fits_no_variable_is_told():
+    layer, x = nn.Linear(4, 3), torch.randn(2, 5, 4)
+    with tracing(dims={"x": "batch S n_embd", "zzz": "batch S"}) as found:
+        y = layer(x)
+        z = y + 1
+    assert z.shape == (2, 5, 3)
+    said = "dims names zzz, but no tensor met here is called so: they are x, y, z"
+    assert found.steps[0].note == said and said in str(found)
+    with tracing(dims={"x": "batch S n_embd"}) as found:
+        y = layer(x)
+    assert found.steps[0].note == ""
+
+
+def test_the_lines_are_let_go_of_when_they_have_run():
+    def run():
+        x, layer = torch.randn(2, 5, 4), nn.Linear(4, 3)
+        with tracing(dims={"x": "batch S n_embd"}) as found:
+            layer(x)
+        return weakref.ref(x), found
+
+    gone, found = run()
+    assert gone() is None and found.steps[0].inputs[0].name == "x"
 
 
 def test_a_wrong_count_for_a_variable_is_refused_after_its_lines():
