@@ -29,19 +29,23 @@ GROUPS = {
         *("writes-into-argument", "fixed-device"),
     ),
     "Weights and heads": (
-        *("weight-transposed", "projection-shared", "split-by-view", "split-wrong-order"),
-        *("kv-heads-tiled", "merge-by-view", "out-projection-missing"),
+        *("weight-transposed", "projection-shared", "weight-twice", "split-by-view"),
+        *("split-wrong-order", "kv-heads-tiled", "merge-by-view", "out-projection-missing"),
     ),
     "Scores and their scale": (
         *("transpose-missing", "transpose-wrong-dims", "scale-missing", "scale-n-embd"),
         *("scale-wrong-size", "scale-no-root", "scale-inverted", "scale-after-softmax"),
+        "scale-unasked",
     ),
     "Masks": (
         *("mask-inverted", "mask-off-by-one", "mask-after-softmax", "mask-ignored"),
         *("mask-additive-01", "mask-fill-not-low-enough", "mask-wrong-axis", "causal-misaligned"),
-        "nan-row",
+        *("mask-unasked", "nan-row"),
     ),
-    "Softmax and values": ("softmax-wrong-dim", "softmax-twice", "dropout-active", "values-unused"),
+    "Softmax and values": (
+        *("softmax-wrong-dim", "softmax-twice", "softmax-unasked", "dropout-active"),
+        "values-unused",
+    ),
     "And else": ("batch-mixed", "value-mismatch"),
 }
 

@@ -78,6 +78,14 @@ MISTAKES: tuple[Mistake, ...] = (
         + _MASKED + "return s.masked_fill(~may, float('-inf')).softmax(-1) @ v", r"w[qkv]",
     ),
     Mistake(
+        "weight-twice", "A weight is applied twice.",
+        "Each weight multiplies once: wq, wk and wv the tokens, wo the merged heads.", "multi-head",
+        "q, k, v = ((x @ w.T).unflatten(-1, (n_heads, -1)).transpose(1, 2) for w in (wq, wk, wv))\n"
+        + _SCORES + _MASKED + "o = s.masked_fill(~may, float('-inf')).softmax(-1) @ v\n"
+        "return o.transpose(1, 2).flatten(2) @ wo.T @ wo.T",
+        r"\b(w[qkvo])\b.*\b\1\b|\b(w|weight)\.m?T\b.*\b\2\.m?T\b",
+    ),
+    Mistake(
         "split-by-view", "The heads are cut out of memory by a view that cannot move tokens.",
         "View the last dim as (heads, H), then swap heads and S.", "split-heads",
         "return x.reshape(x.shape[0], n_heads, x.shape[1], -1)", r"view|reshape",
@@ -121,7 +129,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "return scores / scores.shape[-1] ** 0.5", r"sqrt|\*\*|shape|size",
     ),
     Mistake(
-        "scale-no-root", "The scores are divided by the head size itself.",
+        "scale-no-root", "The scores are divided by the head size itself, or twice by its root.",
         "Divide by its root, once.", "scale", "return scores / head_size", r"/|\*",
     ),
     Mistake(
@@ -134,6 +142,11 @@ MISTAKES: tuple[Mistake, ...] = (
         "Scale the scores: scaled weights no longer sum to 1.", "head",
         _QKV + _MASKED + "s = q @ k.mT\nw = s.masked_fill(~may, float('-inf')).softmax(-1)\n"
         "return w / q.shape[-1] ** 0.5 @ v", r"sqrt|\*\*|/",
+    ),
+    Mistake(
+        "scale-unasked", "The numbers are scaled, but this exercise asks for no scale.",
+        "Give back what the stage itself computes: the scale has an exercise of its own.", "scores",
+        "return q @ k.mT / q.shape[-1] ** 0.5", r"sqrt|\*\*|/",
     ),
     Mistake(
         "mask-inverted", "The mask is inverted: allowed keys are hidden, hidden ones allowed.",
@@ -155,6 +168,15 @@ MISTAKES: tuple[Mistake, ...] = (
         "mask-ignored", "The mask has no effect: every query sees every key.",
         "Is the result of masking kept? masked_fill without _ gives a new tensor.", "head",
         _QKV + _SCORES + "return s.softmax(-1) @ v", r"mask|tril|triu",
+    ),
+    Mistake(
+        "mask-unasked", "Later keys are hidden, but this exercise asks for no such mask.",
+        "Let every query see what it is given: the causal mask has an exercise of its own.",
+        "grouped-query",
+        "n = q.shape[1] // k.shape[1]\n"
+        "k, v = k.repeat_interleave(n, 1), v.repeat_interleave(n, 1)\n"
+        + _SCORES + "may = torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).tril()\n"
+        "return s.masked_fill(~may, float('-inf')).softmax(-1) @ v", r"tril|triu|is_causal|arange",
     ),
     Mistake(
         "mask-additive-01", "A mask of 0 and 1 is added to the scores.",
@@ -193,6 +215,11 @@ MISTAKES: tuple[Mistake, ...] = (
         "What comes out of softmax lies between 0 and 1; after a second one no weight can be more "
         "than e times another.",
         "weights", "return scores.softmax(-1).softmax(-1)", "softmax",
+    ),
+    Mistake(
+        "softmax-unasked", "Softmax is applied, but this exercise asks for scores.",
+        "Stop before the weights: they have an exercise of their own.", "scale",
+        "return (scores / head_size ** 0.5).softmax(-1)", r"softmax|exp",
     ),
     Mistake(
         "dropout-active", "Two calls with the same input differ: dropout is active.",

@@ -76,8 +76,11 @@ EXERCISES = (
             "masked_fill writes where its mask is True; ours is True where the score stays.",
         ),
         notice="A finite fill hides a score only while it lies far below every other one.",
-        slots=(faults.hide(),),
+        slots=(
+            faults.scaled_too("scores", "Sk", "Sq"), faults.narrowed_too("may_attend"),
+            faults.hide(), faults.weighed_too("scores"),
+        ),
         dress=_low_scores,
         extras=frozenset({"writes-into-argument", "batch-mixed", "fixed-device", "nan-row"}),
     ),
-)
+)  # fmt: skip

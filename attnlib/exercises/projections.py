@@ -33,7 +33,7 @@ EXERCISES = (
             "x @ weight.T; the dims in front of the last one, batch and S, are carried along.",
         ),
         notice="No token meets another here: the sum runs over n_embd only.",
-        slots=(faults.project_one(),),
+        slots=(faults.project_one(), faults.scaled_too("result", "n_embd", "H")),
         extras=frozenset({"writes-into-argument", "batch-mixed", "dropout-active", "fixed-device"}),
     ),
 )

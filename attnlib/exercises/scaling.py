@@ -32,7 +32,10 @@ EXERCISES = (
             "The spread is the root of the variance: divide by it.",
         ),
         notice="The root is of H, whatever the number of tokens or of features.",
-        slots=(faults.scale("batch", "Sq", "Sk", later=False),),
+        slots=(
+            faults.scale("batch", "Sq", "Sk", later=False), faults.masked_too("scores"),
+            faults.weighed_too("scores"),
+        ),
         extras=frozenset({"writes-into-argument", "batch-mixed", "fixed-device"}),
     ),
-)
+)  # fmt: skip

@@ -33,7 +33,10 @@ EXERCISES = (
             "So k must be (batch, H, Sk): swap its last two dims, and only these.",
         ),
         notice="Make S and H the same and q @ k runs; nothing tells you that it is wrong.",
-        slots=(faults.meet(3),),
+        slots=(
+            faults.meet(3), faults.scaled_too("scores", "H", "Sk", "Sq"),
+            faults.masked_too("scores"), faults.weighed_too("scores"),
+        ),
         extras=frozenset({"writes-into-argument", "batch-mixed", "fixed-device"}),
     ),
-)
+)  # fmt: skip

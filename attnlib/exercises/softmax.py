@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 
 import torch
@@ -56,6 +57,7 @@ def _as_weights(inputs: Inputs, chance: random.Random) -> None:
 
 
 COMMON = frozenset({"writes-into-argument", "batch-mixed", "fixed-device", "dropout-active"})
+BEFORE = (faults.scaled_too("scores", "Sk", "Sq"), faults.masked_too("scores"))
 
 EXERCISES = (
     Exercise(
@@ -74,7 +76,7 @@ EXERCISES = (
             "Take the row's maximum away first: the result stays, and exp cannot overflow.",
         ),
         notice="Softmax over the queries gives the same shape; only the sums tell.",
-        slots=(faults.weigh(3),),
+        slots=(*BEFORE, faults.weigh(3), faults.masked_too("weights", 0.0)),
         dress=_wide,
         extras=COMMON,
     ),
@@ -94,7 +96,7 @@ EXERCISES = (
             "Put harmless numbers into such rows before the softmax, zeros after it.",
         ),
         notice="nan_to_num, which puts 0 for NaN, repairs the weights, not the gradient of a -inf.",
-        slots=(faults.weigh(3, safe=True),),
+        slots=(*BEFORE, faults.weigh(3, safe=True), faults.masked_too("weights", 0.0)),
         dress=_some_rows_see_nothing,
         extras=COMMON,
     ),
@@ -112,8 +114,11 @@ EXERCISES = (
             "It is the last dim of the weights and the last but one of v already.",
         ),
         notice="No transpose here: the keys already meet.",
-        slots=(faults.again(), faults.mix()),
+        slots=(
+            faults.scaled_too("weights", "H", "Sk", "Sq"),
+            faults.masked_too("weights", 0.0, -math.inf), faults.again(), faults.mix(),
+        ),
         dress=_as_weights,
         extras=COMMON,
     ),
-)
+)  # fmt: skip

@@ -85,7 +85,7 @@ EXERCISES = (
             "Scores are (batch, heads, Sq, Sk): the mask stands on the keys, the last dim.",
         ),
         notice="On the query axis it would block rows; by hand a blocked row is NaN.",
-        slots=(faults.padding(),),
+        slots=(faults.padding(), faults.narrowed_too("r")),
         extras=frozenset({"fixed-device", "writes-into-argument"}),
     ),
     Exercise(
@@ -125,7 +125,8 @@ EXERCISES = (
         notice="Tiled heads have the right shape and another partner.",
         slots=(
             faults.expand_groups(), faults.meet(4), faults.scale("S", "heads", "kv_heads", "batch"),
-            faults.weigh(4), faults.mix("k", "q"),
+            faults.masked_too("scores"), faults.weigh(4), faults.masked_too("weights", 0.0),
+            faults.mix("k", "q"),
         ),
         extras=COMMON,
     ),

@@ -63,6 +63,18 @@ WRONG = {
         _multi(heads=_HEADS.replace("(wq, wk, wv)", "(wk, wk, wv)")),
         _multi(heads=_HEADS + "q, k, v = (t[:, :1].expand(B, n_heads, S, H) for t in (q, k, v))\n"),
     ],
+    "weight-twice": [
+        _multi(merge=_MERGE + " @ wo.T"),
+        _multi(_EXPLICIT, merge="\no = o.transpose(1, 2).reshape(B, S, E)\nreturn F.linear(F.linear(o, wo), wo)"),
+        _multi(heads=_HEADS.replace("x @ w.T", "x @ w.T @ w.T")),
+        _multi(heads=_HEADS + "v = (x @ wv.T @ wv.T).view(B, S, n_heads, H).transpose(1, 2)\n"),
+    ],
+    "mask-unasked": [
+        ("grouped-query", _GROUP + "return F.scaled_dot_product_attention(q, k, v, is_causal=True)"),
+        ("grouped-query", _GROUP + "S = q.shape[2]\ns = q @ k.mT / q.shape[-1] ** 0.5\n"
+         "later = torch.ones(S, S, dtype=torch.bool, device=q.device).triu(1)\nreturn s.masked_fill(later, -1e9).softmax(-1) @ v"),
+        ("grouped-query", _GROUP + "return (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1).tril() @ v"),
+    ],
     "split-by-view": [
         _multi(heads=_HEADS.replace(".view(B, S, n_heads, H).transpose(1, 2)", ".view(B, n_heads, S, H)")),
         _multi(heads=_HEADS.replace(".view(B, S, n_heads, H).transpose(1, 2)", ".view(B, n_heads, S, H)"),
@@ -145,6 +157,7 @@ WRONG = {
     "scale-after-softmax": [
         _head("s = q @ k.mT\n", end="w = s.masked_fill(~may, -math.inf).softmax(-1) / H ** 0.5\nreturn w @ v"),
         _multi("o = F.scaled_dot_product_attention(q, k, v, is_causal=True, scale=1.0) / H ** 0.5"),
+        _head(end="return s.masked_fill(~may, -math.inf).softmax(-1) @ v / H ** 0.5"),
         _cached("s = q @ k_cache.mT\n", end="return s.masked_fill(~may, -math.inf).softmax(-1) * H ** -0.5 @ v_cache"),
         ("grouped-query", _GROUP + "return ((q @ k.mT).softmax(-1) @ v) / q.shape[-1] ** 0.5"),
     ],
@@ -240,7 +253,6 @@ WRONG = {
     ],
     "value-mismatch": [
         _head(end="w = s.masked_fill(~may, 0.0).relu()\nreturn w @ v"),
-        ("grouped-query", _GROUP + "return F.scaled_dot_product_attention(q, k, v, is_causal=True)"),
         _multi(merge="\nreturn x + o.transpose(1, 2).reshape(B, S, E) @ wo.T"),
     ],
 }  # fmt: skip

@@ -11,6 +11,7 @@ from .projections import out, project_one, project_three
 from .scaling import scale
 from .scores import meet
 from .softmax import again, mix, weigh
+from .unasked import masked_too, narrowed_too, scaled_too, weighed_too
 
 __all__ = [
     "Fault",
@@ -23,10 +24,12 @@ __all__ = [
     "given",
     "hide",
     "hide_future",
+    "masked_too",
     "meet",
     "merge_last",
     "merge_one",
     "mix",
+    "narrowed_too",
     "out",
     "padding",
     "penalty",
@@ -34,9 +37,11 @@ __all__ = [
     "project_three",
     "replay",
     "scale",
+    "scaled_too",
     "split_one",
     "split_three",
     "start",
     "walk",
+    "weighed_too",
     "weigh",
 ]

@@ -13,6 +13,8 @@ from .engine import Fault, Slot, Step, put
 def _apply(x: Tensor, weight: Tensor, form: str = "right") -> Tensor:
     if form == "turned":
         return x @ weight
+    if form == "twice":
+        return x @ weight.mT @ weight.mT
     if form == "viewed":
         return x @ weight.reshape(weight.shape[1], weight.shape[0])
     return x @ weight.mT
@@ -29,6 +31,11 @@ def project_one() -> Slot:
                 "weight-transposed",
                 "the weight viewed as (n_embd, H)",
                 put("r", lambda s: _apply(s.x, s.weight, "viewed")),
+            ),
+            Fault(
+                "weight-twice",
+                "x @ weight.T @ weight.T",
+                put("r", lambda s: _apply(s.x, s.weight, "twice")),
             ),
         ),
     )
@@ -70,6 +77,11 @@ def project_three(heads: bool = False) -> Slot:
         )
         for r in shared
     ]
+    twice = [w for w in itertools.product(("right", "twice"), repeat=3) if set(w) != {"right"}]
+    faults += [
+        Fault("weight-twice", f"weights {w}", _qkv(forms=w), rare=set(w) != {"twice"})
+        for w in twice
+    ]
     if heads:
         faults.append(
             Fault("projection-shared", "every head reads the first", _first_head_only, True)
@@ -85,5 +97,10 @@ def out() -> Slot:
         (
             Fault("out-projection-missing", "wo is not used", put("output", lambda s: s.output)),
             Fault("weight-transposed", "output @ wo", put("output", lambda s: s.output @ s.wo)),
+            Fault(
+                "weight-twice",
+                "wo is used twice",
+                put("output", lambda s: s.output @ s.wo.mT @ s.wo.mT),
+            ),
         ),
     )

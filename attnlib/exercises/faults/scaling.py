@@ -27,6 +27,11 @@ def _scale_later(power: int | float) -> Step:
     return step
 
 
+def _scale_both(s: SimpleNamespace) -> None:
+    _times(-0.5)(s)
+    _scale_later(-0.5)(s)
+
+
 def scale(*others: str, later: bool = True) -> Slot:
     """Divide by the root of H; `others` are the sizes that could be taken for it."""
     faults = [
@@ -49,5 +54,6 @@ def scale(*others: str, later: bool = True) -> Slot:
                 _scale_later(0.5),
                 True,
             ),
+            Fault("scale-after-softmax", "scores and weights divided", _scale_both, True),
         ]
     return Slot("scale", _times(-0.5), tuple(faults))

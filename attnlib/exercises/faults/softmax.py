@@ -21,11 +21,18 @@ def _weigh(softmax: Callable[[Tensor], Tensor]) -> Step:
     return step
 
 
+def _zeros(weights: Tensor, scores: Tensor) -> Tensor:
+    """Put zeros into the rows whose scores hide everything."""
+    return weights.masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0)
+
+
 def _rows(scores: Tensor, safe: bool) -> Tensor:
     weights = scores.softmax(-1)
-    return (
-        weights.masked_fill((scores == -math.inf).all(-1, keepdim=True), 0.0) if safe else weights
-    )
+    return _zeros(weights, scores) if safe else weights
+
+
+def _twice_then_zeros(scores: Tensor) -> Tensor:
+    return _zeros(_rows(scores, True).softmax(-1), scores)
 
 
 def weigh(axes: int, safe: bool = False) -> Slot:
@@ -50,6 +57,7 @@ def weigh(axes: int, safe: bool = False) -> Slot:
         both = lambda t, dim=dim: _rows(t, safe).softmax(dim)  # noqa: E731
         faults.append(Fault("softmax-twice", f"over -1, then over {dim}", _weigh(both), True))
     if safe:
+        faults.append(Fault("softmax-twice", "twice, then zeros", _weigh(_twice_then_zeros)))
         finite = lambda t: t.clamp(min=LOW).softmax(-1)  # noqa: E731
         faults.append(Fault("nan-row", "0 divided by 0", _weigh(lambda t: t.softmax(-1))))
         faults.append(Fault("nan-row", "uniform weights there", _weigh(finite)))
