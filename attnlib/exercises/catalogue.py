@@ -15,6 +15,7 @@ class Mistake:
     exercise: str
     wrong: str  # the body of a function with the exercise's arguments
     words: str = ""  # a pattern that finds the line in the learner's source
+    repeats: bool = False  # of several such lines it is the last: the one too many
     code: str = ""  # the same as a whole function, once the exercise's arguments are known
 
     def __repr__(self) -> str:
@@ -208,13 +209,13 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "softmax-wrong-dim", "The softmax runs over the wrong dim.",
         "Each query's weights over the keys sum to 1: dim=-1.", "weights",
-        "return scores.softmax(1)", r"softmax|sum|exp",
+        "return scores.softmax(1)", r"[sS]oftmax\(|sum\(",
     ),
     Mistake(
         "softmax-twice", "Softmax is applied twice.",
         "What comes out of softmax lies between 0 and 1; after a second one no weight can be more "
         "than e times another.",
-        "weights", "return scores.softmax(-1).softmax(-1)", "softmax",
+        "weights", "return scores.softmax(-1).softmax(-1)", "[sS]oftmax", repeats=True,
     ),
     Mistake(
         "softmax-unasked", "Softmax is applied, but this exercise asks for scores.",

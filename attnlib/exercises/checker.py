@@ -221,7 +221,7 @@ def _told(error: BaseException | None) -> str:
 
 def _say(id_: str, function: Callable, more: str = "") -> Verdict:
     mistake = BY_ID[id_]
-    line = line_of(function, mistake.words) if callable(function) else ""
+    line = line_of(function, mistake.words, mistake.repeats) if callable(function) else ""
     parts = [mistake.says, more, mistake.look, line]
     return Verdict(False, id_, "\n".join(part for part in parts if part))
 

@@ -299,8 +299,11 @@ def first_query_leaks(case: Case, value: Tensor) -> bool:
     return not bool(alike(yours, wanted, rtol=1e-2, atol=1e-2).all())
 
 
-def line_of(function, pattern: str) -> str:
-    """Return the line of the learner's source that fits the mistake's pattern, if only one does."""
+def line_of(function, pattern: str, repeats: bool = False) -> str:
+    """Return the line of the learner's source that fits the mistake's pattern, if only one does.
+
+    Where the mistake is a repetition, the last one is what is too many.
+    """
     try:
         lines, _ = inspect.getsourcelines(inspect.unwrap(function))
     except (OSError, TypeError):
@@ -310,4 +313,4 @@ def line_of(function, pattern: str) -> str:
         for i, line in enumerate(lines[1:], 2)
         if pattern and re.search(pattern, line.split("#")[0])
     ]
-    return fits[0] if len(fits) == 1 else ""
+    return fits[-1] if len(fits) == 1 or (fits and repeats) else ""

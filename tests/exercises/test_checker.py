@@ -268,13 +268,32 @@ def test_the_counterexample_is_small_and_speaks_in_dims() -> None:
 def test_the_learner_s_own_line_is_shown_and_the_solution_is_not() -> None:
     verdict = check("weights", function("weights", "s = scores * 1\nreturn s.softmax(1)"))
     assert "Look at line 3: return s.softmax(1)" in verdict.message
-    two = check("weights", function("weights", "s = scores.exp()\nreturn s / s.sum(1, True)"))
+    body = "total = scores.exp().sum(1, True)\nassert total.sum() > 0\nreturn scores.exp() / total"
+    two = check("weights", function("weights", body))
     assert two.diagnosis == "softmax-wrong-dim"
     assert "Look at line" not in two.message  # which of the two it is, a pattern cannot tell
     for exercise in exercises():
         last = solution(exercise.id).splitlines()[-1].strip()
         for mistake in mistakes(exercise.id):
             assert last not in mistake.says + mistake.look
+
+
+@pytest.mark.parametrize(
+    ("body", "line"),
+    [
+        ("s = scores.exp()\nreturn s / s.sum(1, True)", "3: return s / s.sum(1, True)"),
+        ("e = scores.exp()\nt = e.sum(dim=-2, keepdim=True)\nreturn e / t", "3: t = e.sum("),
+        ("e = torch.exp(scores - scores.amax())\nreturn e / e.sum(0)", "3: return e /"),
+        ("return nn.Softmax(dim=1)(scores)", "2: return nn.Softmax("),
+        ("w = scores.softmax(-1)\nreturn w.softmax(-1)", "3: return w.softmax(-1)"),
+        ("w = F.softmax(scores, -1)\nw = w * 1\nw = F.softmax(w, -1)\nreturn w", "4: w = F."),
+    ],
+)
+def test_the_line_is_shown_where_only_one_can_be_wrong(body: str, line: str) -> None:
+    """The dim is where something is summed, not in exp; the softmax too many is the last one."""
+    verdict = check("weights", function("weights", body))
+    assert verdict.diagnosis in {"softmax-wrong-dim", "softmax-twice"}
+    assert f"Look at line {line}" in verdict.message
 
 
 @pytest.mark.parametrize("exercise", EXERCISES.values(), ids=EXERCISES)
