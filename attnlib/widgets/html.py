@@ -13,6 +13,14 @@ from . import output
 from .source import SHARED, Bundle, hand_on
 
 START = "$page.start();\n"
+# Alone in its file, a player hears the keys that nothing else has the focus for.
+LISTEN = """
+addEventListener('keydown', (event) => {
+  const stage = document.querySelector('.attn-host')?.shadowRoot.querySelector('.stage');
+  const unheard = event.target === document.body && stage;
+  if (unheard && !stage.dispatchEvent(new KeyboardEvent('keydown', event))) event.preventDefault();
+});
+"""
 KEEP_TOOLS = "window.attnlibTools ??= $tools;\n"
 COLUMNS = ("", "variable", "code", "operation", "shape", "sizes", "memory")
 
@@ -63,7 +71,7 @@ def save_html(trace: Any, path: str | os.PathLike, title: str | None = None) -> 
     A file that is there already is replaced only when the new one is complete.
     """
     data = _data(trace)
-    output.save(path, _name(data, title), _form(data, None, title, ""), page_script())
+    output.save(path, _name(data, title), _form(data, None, title, ""), page_script() + LISTEN)
 
 
 def _data(trace: Any) -> dict:

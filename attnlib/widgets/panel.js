@@ -4,6 +4,7 @@ import { drawing } from './drawing.js';
 import { button, clamp, element, range, say, shape, write } from './kit.js';
 import { rowOf } from './phases.js';
 import { choices, dimName, dimSize, namedShape, sizedShape } from './tensor.js';
+import { warningsAt } from './warned.js';
 
 const SPEEDS = [
   ['0.5', '½×'],
@@ -135,9 +136,13 @@ export function skeleton(id, title) {
 /** What depends on which rows are open: the sizes of the trace, the length of the scrubber and its ticks. */
 export function fill(part, trace, { starts, total }) {
   const sizes = Object.entries(trace.sizes);
+  const warned = trace.steps.findIndex((step) => warningsAt(trace, step).length) + 1;
   write(
     part.deck,
-    sizes.flatMap(([label, size], n) => say`${n ? ' · ' : ''}${dimSize(trace, label, size)}`),
+    [
+      ...sizes.flatMap(([label, size], n) => say`${n ? ' · ' : ''}${dimSize(trace, label, size)}`),
+      ...(warned ? say` · warning at step ${String(warned)}` : []),
+    ],
   );
   part.scrub.max = total;
   const ticks = starts.length <= 60 ? starts : [];

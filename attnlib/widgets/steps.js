@@ -2,7 +2,7 @@
 
 import { button, element, write } from './kit.js';
 import { namedShape, shown } from './tensor.js';
-
+import { warningsAt } from './warned.js';
 
 /** The name a row is listed under: that of its result, where a part of a line has no variable. */
 function title(step) {
@@ -18,15 +18,17 @@ function shapeOf(trace, { outputs: [output], kind }) {
 function entry(trace, row) {
   const { step } = row;
   const says = step.kind === 'fold' ? '' : step.code;
+  const warned = warningsAt(trace, step).length;
   const item = element(
     'li',
     { class: row.depth ? 'inner' : '' },
     button(
-      { class: step.kind === 'error' ? 'go failed' : 'go' },
+      { class: warned || step.kind === 'error' ? 'go failed' : 'go' },
       element('span', { class: 'nth' }, row.name),
       element('span', { class: 'name' }, title(step)),
       write(element('span', { class: 'shape' }), shapeOf(trace, step)),
       element('span', { class: 'line' }, says),
+      warned ? element('span', { class: 'warned' }, 'warning') : '',
     ),
   );
   if (row.holds) {

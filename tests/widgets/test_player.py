@@ -275,6 +275,30 @@ def test_a_player_that_takes_anothers_place_opens_where_the_reader_was(play, hea
     assert where(page, 1) == (1, 1)
 
 
+def test_a_warning_is_told_of_before_its_step_is_reached(play, head):
+    trace = copy.deepcopy(head[0])
+    scores = trace["steps"][5]
+    trace["warnings"] = [
+        {"line": scores["line"], "code": scores["code"], "message": "Sums over the wrong dim."}
+    ]
+    page = play(trace)
+    warned = [step["index"] for step in trace["steps"] if step["code"] == scores["code"]]
+    assert where(page) == (1, 1) and warned[0] > 1
+    assert page.locator(".deck").text_content().endswith(f" · warning at step {warned[0]}")
+    marks = page.locator(".steps li:has(.warned) .nth")
+    assert marks.all_text_contents() == [str(index) for index in warned]
+    assert page.locator(".body .warning").text_content() == ""
+    page.locator(".steps li:has(.warned) button").first.click()
+    assert page.locator(".body .warning").text_content() == "Sums over the wrong dim."
+    assert "warning" not in play(head[0]).locator(".deck").text_content()
+
+
+def test_a_saved_file_hears_keys_from_the_start(play, head):
+    page = play(head[0])
+    press(page, "ArrowRight")
+    assert where(page) == (2, 1)
+
+
 def test_hostile_strings_are_text(play, head):
     trace = copy.deepcopy(head[0])
     trace["title"] = HOSTILE
