@@ -6,11 +6,15 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
@@ -110,6 +114,73 @@ def read_only(page: Page, address: str, name: str) -> None:
 def save(page: Page) -> None:
     choose(page, "File", "Save Notebook")
     expect(page.locator(".lm-DockPanel-tabBar .jp-mod-dirty")).to_have_count(0, **PATIENT)
+
+
+@pytest.mark.parametrize("options", [[], ["--log-level=INFO"], ["--debug"]], ids=str)
+def test_a_person_s_own_options_stand_in_for_ours(options: list[str]) -> None:
+    ours = [word for word in lab.words(options) if "log" in word or "debug" in word]
+    assert ours == (options or ["--log-level=ERROR", "--LabApp.log_level=ERROR"])
+
+
+def opened_by(folder: Path) -> tuple[str, Path]:
+    """The command of a browser that only notes the address it was told to open, and the note."""
+    note, browser = folder / "opened", folder / "browser.py"
+    browser.write_text(
+        f"import pathlib, sys\npathlib.Path({str(note)!r}).write_text(sys.argv[1])\n"
+    )
+    return f"{sys.executable} {browser} %s", note
+
+
+def test_it_says_in_one_line_where_it_is_and_opens_a_browser_there(tmp_path: Path) -> None:
+    command, note = opened_by(tmp_path)
+    own = {name: str(tmp_path / "settings") for name in lab.FOLDERS} | {"BROWSER": command}
+    with socket.create_server((kernels.HOST, 0)) as taken:
+        port = taken.getsockname()[1]
+        running = subprocess.Popen(
+            [sys.executable, "tools/lab.py", f"--ServerApp.port={port}"],
+            cwd=lab.ROOT,
+            env={k: v for k, v in os.environ.items() if k != "JUPYTER_TOKEN"} | own,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        )
+        try:
+            first, second = running.stdout.readline(), running.stdout.readline()
+            said = re.fullmatch(rf"port {port} is taken; taking (\d+)\n", first)
+            assert said, first
+            origin = f"http://{kernels.HOST}:{said[1]}"
+            told = re.fullmatch(rf"JupyterLab: ({origin}/lab\?token=\w{{20,}})   \(.*\)\n", second)
+            assert told, second
+            with urlopen(told[1], timeout=30) as answer:
+                assert answer.status == 200
+            with pytest.raises(HTTPError, match="403"):
+                urlopen(f"{origin}/api/contents", timeout=30)
+            end = time.monotonic() + 20
+            while not note.exists() and time.monotonic() < end:
+                time.sleep(0.1)
+            assert note.read_text().startswith("file:///")  # a file that holds the address
+            running.send_signal(signal.SIGINT)
+            assert running.communicate(timeout=30)[0] == ""
+        finally:
+            running.kill()
+            running.communicate()
+
+
+def test_what_goes_wrong_is_seen(tmp_path: Path) -> None:
+    own = {name: str(tmp_path / "settings") for name in lab.FOLDERS}
+    done = subprocess.run(
+        [sys.executable, "tools/lab.py", "--no-browser", "--ServerApp.root_dir=/nowhere"],
+        cwd=lab.ROOT,
+        env=os.environ | own,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=60,
+    )
+    assert done.returncode != 0
+    assert "/nowhere" in done.stderr and "JupyterLab: " not in done.stdout
 
 
 def test_a_chapter_runs_plays_is_saved_and_is_read_again(page: Page, tmp_path: Path) -> None:
