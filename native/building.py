@@ -17,6 +17,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -45,7 +46,7 @@ class Part:
     sources: tuple[str, ...]
     compilers: tuple[str, ...]
     build: Callable[[str, Path], None]
-    takes: str  # with one core and nothing else to do
+    takes: str  # in words: machines differ
 
     @property
     def folder(self) -> Path:
@@ -110,8 +111,9 @@ def build_cpp(compiler: str, folder: Path) -> None:
     )
 
 
-C = Part("C", ("head.h", "head.c", "head_test.c"), ("cc", "gcc", "clang"), build_c, "about 5 s")
-CPP = Part("C++", ("head.cpp",), ("c++", "g++", "clang++"), build_cpp, "about 40 s")
+LONG = "a minute, on a slow machine two or more"
+C = Part("C", ("head.h", "head.c", "head_test.c"), ("cc", "gcc", "clang"), build_c, "some seconds")
+CPP = Part("C++", ("head.cpp",), ("c++", "g++", "clang++"), build_cpp, LONG)
 PARTS = (C, CPP)
 
 
@@ -142,7 +144,8 @@ def build(part: Part, say: Callable[[str], None] = silent) -> str | None:
         folder = part.folder
         if compiler is None or (folder / "compiler").exists() or (folder / "failed").exists():
             return missing(part)
-        say(f"compiling the head in {part.language}: {part.takes}, once")
+        say(f"compiling the head in {part.language}, once: {part.takes}")
+        start = time.monotonic()
         for old in BUILT.glob(f"{folder.name.split('-')[0]}-*"):
             shutil.rmtree(old)
         with tempfile.TemporaryDirectory(dir=BUILT) as name:
@@ -154,6 +157,8 @@ def build(part: Part, say: Callable[[str], None] = silent) -> str | None:
             except NotCompiled as error:
                 (attempt / "failed").write_text(str(error))
             attempt.rename(folder)
+        if missing(part) is None:
+            say(f"compiled in {time.monotonic() - start:.0f} s")
     return missing(part)
 
 

@@ -37,6 +37,7 @@ NOISE = "Kernel is running over TCP without encryption"
 COLOUR = re.compile(r"\x1b\[[\d;]*m")
 RUNNING = re.compile(r"(\S.*\.ipynb): Executing notebook")
 DIED = re.compile(r"the kernel died in: (.*)")
+FIRST = "running the notebooks and building the pages; the first time takes minutes"
 COMMAND = ("build", ".", "-W", "-n", "--keep-going")
 # Sphinx's own check, in a folder of its own; it asks other hosts: for a person or a schedule.
 LINKS = ("build", ".", "--builder", "linkcheck", "--keep-going")
@@ -156,6 +157,8 @@ def main() -> int:
     try:
         BUILD.mkdir(exist_ok=True)
         with lock(BUILD, "building the book"):
+            if not (given.links or LOOK.exists()):
+                print(FIRST, flush=True)
             code = run(waiting) if given.links else build(partial(run, waiting))
     except OSError as error:  # a folder that cannot be written, a full disk
         print(f"the book was not built: {error}", file=sys.stderr)
@@ -167,7 +170,7 @@ def main() -> int:
         print("the book was not built: see above", file=sys.stderr)
         return code
     page = HTML / "index.html"
-    print(f"built in {time.monotonic() - start:.0f} s; open it: {page.as_uri()}")
+    print(f"pages built in {time.monotonic() - start:.0f} s; open them: {page.as_uri()}")
     return 0
 
 

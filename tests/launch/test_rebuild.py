@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import subprocess
@@ -59,6 +60,19 @@ def test_an_edit_of_the_text_is_in_the_page(tree: Path, said: Iterator[str]) -> 
         line = next(said)
         assert line.startswith("built in"), line
         assert words in built.read_text(encoding="utf-8")
+
+
+def test_a_build_says_what_its_time_is_the_time_of(tree: Path) -> None:
+    """The set-up and the compiler, which tell their own times, are not in it."""
+    announced = "running the notebooks and building the pages; the first time takes minutes"
+    for first in (True, False):
+        done = subprocess.run(
+            [sys.executable, "tools/book.py"], cwd=tree, check=True, capture_output=True, text=True
+        )
+        lines = done.stdout.splitlines()
+        assert (announced in lines) is first
+        page = (tree / "_build" / "html" / "index.html").as_uri()
+        assert re.fullmatch(rf"pages built in \d+ s; open them: {page}", lines[-1])
 
 
 DIES = """
