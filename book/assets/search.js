@@ -7,6 +7,8 @@
   // "√" is how the book writes it, "sqrt" how people type it.
   const cut = text => (text.normalize("NFKC").toLowerCase().replaceAll("sqrt", " √ ").match(/[\p{L}\p{N}_]+|[^\s]/gu) ?? [])
     .map(token => /^\p{N}/u.test(token) ? token.replace(/\p{N}+/gu, "0") : token);
+  // What one looks up in the table of names: n_embd, √H, Sq; a word of prose is none.
+  const isSymbol = query => /^(\S{1,2}|√\S*|\p{Lu}\S*|\w+_\w*)$/u.test(query.trim().replace("sqrt", "√"));
   const isWord = token => /[\p{L}√]/u.test(token);
   const stem = word => word.length > 5 ? word.replace(/(?:ing|ed|es|s|e)$/, "") : word.replace(/(?<=\w{3})s$/, "");
 
@@ -27,6 +29,7 @@
       line: ` ${tokens.join(" ")} `,
       words: counted(words.flatMap(stems)),
       long: tokens.length / 250, // a usual section is 1
+      names: address.startsWith("book/notation.html"),
       headed: new Set(cut(`${heading} ${title} ${address.split("#")[0]}`).filter(isWord).map(stem)),
     };
   });
@@ -48,6 +51,7 @@
     const words = [...new Set(tokens.filter(isWord).map(stem))];
     if (!tokens.length) return [];
     const begun = /[\p{L}\p{N}_]$/u.test(query) && words.at(-1)?.length > 2 ? words.at(-1) : null; // still being typed
+    const symbol = isSymbol(query);
     const all = words.reduce((sum, word) => sum + worth(word), 0);
     const found = [];
     for (const [place, section] of sections.entries()) {
@@ -60,7 +64,7 @@
       const often = word => (section.words.get(word) ?? 0) / ((section.words.get(word) ?? 0) + 1 + section.long);
       const about = words.reduce((sum, word) => sum + often(word) * worth(word), 0);
       const early = 1 - place / sections.length; // the book explains first and lists afterwards
-      const score = (held + headed / 2 + about) / (all || 1) + 2 * run / tokens.length + early / 2;
+      const score = (held + headed / 2 + about) / (all || 1) + 2 * run / tokens.length + early / 2 + (symbol && section.names);
       found.push({ section, score });
     }
     return found.sort((a, b) => b.score - a.score).map(({ section }) => section);
@@ -93,20 +97,26 @@
   const field = document.getElementById("page-search-field");
   const said = document.getElementById("search-said");
   const list = document.getElementById("search-results");
-  const show = () => {
+  const rest = document.getElementById("search-rest");
+  const show = (most = SHOWN) => {
     const query = field.value;
     const found = find(query);
-    list.replaceChildren(...found.slice(0, SHOWN).map(({ address, title, heading, text }) => {
+    list.replaceChildren(...found.slice(0, most).map(({ address, title, heading, text }) => {
       const link = element("a", { href: root + address }, heading);
       const place = heading === title ? [] : [element("span", {}, title)];
       return element("li", {}, ...place, link, preview(text, query));
     }));
-    const more = found.length > SHOWN ? `, the first ${SHOWN} of them here` : "";
+    const more = found.length > most ? `, the first ${most} of them here` : "";
+    rest.hidden = !more;
     const places = found.length === 1 ? "1 place" : `${found.length} places`;
     said.textContent = !query.trim() ? "" : found.length ? `${places}${more}` : "Nothing in the book holds that.";
   };
   field.value = new URLSearchParams(location.search).get("q") ?? "";
-  field.addEventListener("input", show);
+  field.addEventListener("input", () => show());
+  rest.addEventListener("click", () => {
+    show(Infinity);
+    list.children[SHOWN].querySelector("a").focus();
+  });
   field.focus();
   show();
 }

@@ -52,6 +52,31 @@ def test_what_people_type_finds_its_page(browser, address):
         assert heard == []
 
 
+@pytest.mark.parametrize("symbol", ["n_embd", "√H", "sqrt(H)", "Sq", "S", "batch_first", "H"])
+def test_a_symbol_is_looked_up_in_the_table_of_names(browser, address, symbol):
+    with opened(browser, f"{address}/search.html") as (page, _):
+        page.locator("#page-search-field").fill(symbol)
+        found = places(page)
+        named = symbol != "batch_first"  # PyTorch's, not of this book
+        assert ("notation.html#" in found[0]) == named, found
+
+
+def test_places_that_are_not_shown_can_be(browser, address):
+    with opened(browser, f"{address}/search.html?q=n_embd") as (page, heard):
+        said, rest = page.locator("#search-said"), page.locator("#search-rest")
+        expect(said).to_contain_text("places, the first 20 of them here")
+        count = int(said.text_content().split()[0])
+        rest.focus()
+        page.keyboard.press("Enter")
+        expect(page.locator("#search-results li")).to_have_count(count)
+        expect(said).to_have_text(f"{count} places")
+        expect(rest).to_be_hidden()
+        expect(page.locator("#search-results li").nth(20).locator("a")).to_be_focused()
+        page.locator("#page-search-field").fill("Glorot")
+        expect(rest).to_be_hidden()
+        assert heard == []
+
+
 def test_place_opens_at_the_section_with_the_words(browser, address):
     with opened(browser, f"{address}/search.html?q=masked_fill") as (page, heard):
         expect(page.locator("#search-said")).to_contain_text("places")
