@@ -7,8 +7,8 @@
   // "√" is how the book writes it, "sqrt" how people type it.
   const cut = text => (text.normalize("NFKC").toLowerCase().replaceAll("sqrt", " √ ").match(/[\p{L}\p{N}_]+|[^\s]/gu) ?? [])
     .map(token => /^\p{N}/u.test(token) ? token.replace(/\p{N}+/gu, "0") : token);
-  // What one looks up in the table of names: n_embd, √H, Sq; a word of prose is none.
-  const isSymbol = query => /^(\S{1,2}|√\S*|\p{Lu}\S*|\w+_\w*)$/u.test(query.trim().replace("sqrt", "√"));
+  // What one looks up in the table of names: n_embd, Sq; a word of prose is none.
+  const isSymbol = query => /^(\S{1,2}|\p{Lu}\S*|\w+_\w*)$/u.test(query.trim());
   const isWord = token => /[\p{L}√]/u.test(token);
   const stem = word => word.length > 5 ? word.replace(/(?:ing|ed|es|s|e)$/, "") : word.replace(/(?<=\w{3})s$/, "");
 
