@@ -71,6 +71,12 @@ def test_no_line_of_a_printed_table_is_broken_on_paper(browser, server):
     assert [row for row in shown if row[1] != row[2]] == []
 
 
+def test_cells_that_print_nothing_are_not_tied_together(files):
+    """Or a sheet with the goals alone is all that stands before a chapter's first cells."""
+    first = PdfReader(files[2]).pages[0].extract_text()
+    assert "You will be able to" in first and "import torch" in first
+
+
 def test_no_page_is_wider_than_a_sheet(browser, server, site):
     """Chromium prints all of such a page smaller."""
     wide = {}
