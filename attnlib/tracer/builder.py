@@ -16,6 +16,7 @@ from .findings import Findings
 from .frames import LIBRARY, kind_of
 from .given import Given
 from .labels import Label
+from .mixtures import Mixtures
 from .naming import landed, name_shape
 from .notes import Call, Identity, ShapeRead, State
 from .operation import Operation, shown_params
@@ -40,6 +41,7 @@ class Builder:
     ) -> None:
         self.recorder = recorder
         self.findings = Findings(recorder.symbols)
+        self.mixtures = Mixtures(recorder.symbols)
         self.tensors = Tensors(recorder.states, recorder.symbols)
         self.steps: list[Step] = []
         self.inside: set[int] = set()  # rows that a call of a library did, by id
@@ -99,6 +101,7 @@ class Builder:
         state.identity.name, state.identity.named = name, True
         info = self.tensors.info(state, name)
         self.findings.stand(self.tensors.labels(state))
+        self.mixtures.given(state)
         site = site or Site("", None)
         self.steps.append(Step(
             0, site.file, site.line, site.code, name, name, "input", (), info, {}, None, "input",
@@ -148,6 +151,8 @@ class Builder:
             self.failed = (step, op, site)
         for state in op.outputs if call.error is None else ():
             self.tensors.made(state, step)
+        if call.error is None:
+            self._attempt(self.mixtures.follow, op, site)
         return step
 
     def _note(self, op: Operation, call: Call) -> str:

@@ -247,4 +247,28 @@ TRACING = [
         "test_source.py",
         "fits_no_variable",
     ),
+    in_tracer(
+        "a softmax over another axis than is summed is passed over",
+        "assembly.py",
+        ", *builder.mixtures.warnings()]",
+        "]",
+        "test_warnings.py",
+        "wrong_axis_is_corrected and one_head",
+    ),
+    in_tracer(
+        "weights that are divided by their sum are warned of",
+        "mixtures.py",
+        "                total.origin.fits = True",
+        "                total.origin.fits = False",
+        "test_correct.py",
+        "shares and divided",
+    ),
+    in_tracer(
+        "the axes of transposed weights are not followed",
+        "mixtures.py",
+        "            kept = [None if place is None else places[place] for place in fact.places]\n",
+        "            kept = fact.places\n",
+        "test_correct.py",
+        "columns_used_as_columns",
+    ),
 ]

@@ -12,6 +12,7 @@ from tests.tracer import (
     fresh_correct,
     further_correct,
     outside_correct,
+    shares_correct,
     unseen_correct,
 )
 from tests.tracer.correct import SAMPLES, SIZES
@@ -23,7 +24,8 @@ FURTHER = {f"further {name}": build for name, build in further_correct.SAMPLES.i
 BLIND = {f"blind {name}": build for name, build in blind_correct.SAMPLES.items()}
 UNSEEN = {f"unseen {name}": build for name, build in unseen_correct.SAMPLES.items()}
 FRESH = {f"fresh {name}": build for name, build in fresh_correct.SAMPLES.items()}
-ALL = {**OURS, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH}
+SHARES = {f"shares {name}": build for name, build in shares_correct.SAMPLES.items()}
+ALL = {**OURS, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH, **SHARES}
 
 LENGTHS = {"src", "src_len", "items"}  # what samples call their tokens besides S, T and so on
 # A loop over samples or chunks has other operations at other sizes; a library asks for a value.
@@ -70,3 +72,4 @@ def test_the_samples_are_many_and_half_are_from_outside():
     assert len(OURS) >= 25 and len(outside_correct.SAMPLES) >= 13
     assert len(further_correct.SAMPLES) >= 20 and len(blind_correct.SAMPLES) >= 39
     assert len(unseen_correct.SAMPLES) >= 44 and len(fresh_correct.SAMPLES) >= 33
+    assert len(shares_correct.SAMPLES) >= 25

@@ -8,7 +8,14 @@ import torch.nn.functional as F
 from torch import nn
 
 from attnlib import trace
-from tests.tracer import blind_wrong, fresh_wrong, further_wrong, outside_wrong, unseen_wrong
+from tests.tracer import (
+    blind_wrong,
+    fresh_wrong,
+    further_wrong,
+    outside_wrong,
+    shares_wrong,
+    unseen_wrong,
+)
 from tests.tracer.wrong import WRONG
 
 OUTSIDE = {f"outside {name}": sample for name, sample in outside_wrong.WRONG.items()}
@@ -16,7 +23,8 @@ FURTHER = {f"further {name}": sample for name, sample in further_wrong.WRONG.ite
 BLIND = {f"blind {name}": sample for name, sample in blind_wrong.WRONG.items()}
 UNSEEN = {f"unseen {name}": sample for name, sample in unseen_wrong.WRONG.items()}
 FRESH = {f"fresh {name}": sample for name, sample in fresh_wrong.WRONG.items()}
-ALL = {**WRONG, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH}
+SHARES = {f"shares {name}": sample for name, sample in shares_wrong.WRONG.items()}
+ALL = {**WRONG, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH, **SHARES}
 
 
 @pytest.mark.parametrize("name", ALL)
@@ -40,6 +48,16 @@ def test_the_samples_are_many_and_half_are_from_outside():
     assert len(WRONG) >= 15 and len(outside_wrong.WRONG) >= 15
     assert len(further_wrong.WRONG) >= 16 and len(blind_wrong.WRONG) >= 31
     assert len(unseen_wrong.WRONG) >= 31 and len(fresh_wrong.WRONG) >= 29
+    assert len(shares_wrong.WRONG) >= 14
+
+
+@pytest.mark.filterwarnings("ignore:Implicit dimension")
+@pytest.mark.parametrize("name", shares_wrong.WRONG)
+def test_a_softmax_over_the_wrong_axis_is_corrected(name):
+    fn, inputs, dims = shares_wrong.WRONG[name][0]()
+    (warning,) = trace(fn, *inputs, dims=dims).warnings
+    assert shares_wrong.FIXED[name] in warning.message.partition("; try: ")[2], warning.message
+    assert "add up to 1" in warning.message and len(warning.message) < 400  # as the player cuts it
 
 
 MEETINGS = {

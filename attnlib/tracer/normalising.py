@@ -1,0 +1,55 @@
+"""A softmax as it is written, over another axis: the correction, tried on empty tensors."""
+
+from __future__ import annotations
+
+import ast
+import copy
+
+import torch
+from torch import nn
+
+from .operation import Operation
+from .source import Site
+
+_LONGEST = 50  # characters of a correction; of a longer call only its name is written
+
+
+def corrected(site: Site, op: Operation, axis: int) -> str | None:
+    """Write a call of softmax with another ``dim``; None where it is not written as one."""
+    if isinstance(op.module, nn.Softmax):
+        return f"nn.Softmax(dim={axis})" if _runs(op, axis) else None
+    node = site.node
+    if op.name == "div":
+        return f"divide by the sum with dim={axis}, keepdim=True"
+    if not isinstance(node, ast.Call) or not _runs(op, axis):
+        return None
+    call = copy.deepcopy(node)
+    method = isinstance(call.func, ast.Attribute) and not _is_function(call.func)
+    words = [word for word in call.keywords if word.arg in ("dim", "axis")]
+    place = 0 if method else 1
+    number = ast.parse(str(axis), mode="eval").body
+    if words:
+        words[0].value = number
+    elif len(call.args) > place:
+        call.args[place] = number
+    else:
+        call.keywords.insert(0, ast.keyword("dim", number))
+    code = ast.unparse(call)
+    if len(code) <= _LONGEST:
+        return code
+    name = ast.unparse(call.func).rpartition(".")[2]
+    return f"….{name}(dim={axis})" if method else f"{name}(…, dim={axis})"
+
+
+def _is_function(func: ast.Attribute) -> bool:
+    """Tell ``torch.softmax`` and ``F.softmax`` from ``scores.softmax``."""
+    value = func.value
+    return ast.unparse(value) in ("torch", "F", "torch.nn.functional", "nn.functional")
+
+
+def _runs(op: Operation, axis: int) -> bool:
+    try:
+        torch.softmax(torch.empty(op.inputs[0].shape, device="meta"), axis)
+    except (RuntimeError, IndexError):
+        return False
+    return True
