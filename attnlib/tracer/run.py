@@ -115,13 +115,16 @@ def tracing(
     deep: bool = False,
     tiny: int = 256,
     max_steps: int = 10_000,
+    on_error: str | None = None,
 ) -> Iterator[Trace]:
     """Trace the lines inside the ``with``; the keys of ``dims`` are names of variables there.
 
-    A variable that is assigned anew keeps the dims that its lines give it.
+    A variable that is assigned anew keeps the dims that its lines give it. What the lines raise is
+    raised: ``on_error`` is for ``trace`` only.
 
-    Raises: what the lines raise, explained as by ``trace``; ShapeError after them when ``dims``
-        names another number of axes than the first tensor of a variable has.
+    Raises: what the lines raise, explained as by ``trace``; TypeError for ``on_error``; ShapeError
+        after the lines when ``dims`` names another number of axes than the first tensor of a
+        variable has.
     Example:
         >>> import torch
         >>> q, k = torch.ones(2, 8, 16), torch.ones(2, 8, 16)
@@ -130,6 +133,11 @@ def tracing(
         >>> traced.steps[-1].output.dims
         ('batch', 'S', 'S')
     """
+    if on_error is not None:
+        raise TypeError(
+            "tracing takes no on_error: what its lines raise is raised, and the trace up to there "
+            'is the attnlib_trace of the exception; on_error="return" is for trace(fn, ...)'
+        )
     given: dict[str, Given] = parse(dims, None)
     recorder = Recorder(tiny=tiny, max_steps=max_steps, deep=deep)
     result = Trace(title="tracing", torch=torch.__version__)

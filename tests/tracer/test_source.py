@@ -277,6 +277,14 @@ def test_a_wrong_count_for_a_variable_is_refused_after_its_lines():
         1 / int((x * 0).sum())
 
 
+def test_on_error_is_for_trace_only():
+    entered = []
+    said = r"tracing takes no on_error.*attnlib_trace"
+    with pytest.raises(TypeError, match=said), tracing(on_error="return"):
+        entered.append(1)
+    assert not entered
+
+
 def test_several_lines_and_other_letters():
     def run(größe):
         ä = größe.transpose(
