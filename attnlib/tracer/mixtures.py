@@ -173,7 +173,7 @@ class Mixtures:
     def _fact(self, op: Operation, site: Site) -> Fact | None:
         first = op.inputs[0]
         if op.name == "softmax":
-            return self._normalised(op, site, first, _axis(op))
+            return self._normalised(op, site, first, op.params["dim"])
         if op.name in ("matmul", "einsum"):
             return self._compared(op)
         if op.name in ("sum", "nansum"):
@@ -319,15 +319,6 @@ def _called(word: str, axis: int) -> str:
 
 def _number_by_number(op: Operation) -> bool:
     return RULES.get(op.name) is pointwise and op.name not in _ALONG_AN_AXIS
-
-
-def _axis(op: Operation) -> int:
-    """Return the axis of a softmax; without ``dim`` torch takes 0 of one or three axes, else 1."""
-    axis = op.params.get("dim")
-    ndim = len(op.inputs[0].shape)
-    if isinstance(axis, int):
-        return axis
-    return 0 if ndim in (0, 1, 3) else 1
 
 
 def _terms(op: Operation) -> tuple[list[str], str]:

@@ -81,6 +81,7 @@ _SIGNATURES = {
     ),
 }  # fmt: skip
 SIGNATURES = {name: words.split() for name, words in _SIGNATURES.items()}
+_SHARING = {"softmax", "log_softmax", "softmin"}
 _AXES = {"dim", "dim0", "dim1", "dim2", "dims", "start_dim", "end_dim", "source", "destination"}
 
 
@@ -170,6 +171,8 @@ def normalised(op: str, params: Mapping[str, Any], ndim: int) -> dict[str, Any]:
             elif isinstance(value, tuple | list) and all(isinstance(v, int) for v in value):
                 value = tuple(int(v) % ndim for v in value)
         result[name] = value
+    if op in _SHARING and "dim" not in result:  # as torch chooses it, with a warning
+        result["dim"] = 0 if ndim in (0, 1, 3) else 1
     return result
 
 

@@ -23,13 +23,22 @@ def cells(step: Step) -> dict[str, str]:
     return {
         "line": "" if step.line is None else str(step.line),
         "variable": step.variable or "",
-        "operation": step.op,
+        "operation": _operation(step),
         "inputs": ", ".join(info.name for info in step.inputs),
         "shape": _each([info.in_names() for info in step.outputs]),
         "sizes": _each([info.in_numbers() for info in step.outputs]),
         "kind": step.kind,
         "note": step.note,
     }
+
+
+def _operation(step: Step) -> str:
+    """Name what was done; of a softmax that does not run along the last axis, its axis too."""
+    axis = step.params.get("dim")
+    along_last = not step.outputs or axis == len(step.outputs[0].shape) - 1
+    if step.op not in ("softmax", "log_softmax") or not isinstance(axis, int) or along_last:
+        return step.op
+    return f"{step.op}(dim={axis})"
 
 
 def _each(shapes: list[str]) -> str:

@@ -271,4 +271,12 @@ TRACING = [
         "test_correct.py",
         "columns_used_as_columns",
     ),
+    in_tracer(
+        "a softmax along another axis looks like any other",
+        "table.py",
+        "    return f\"{step.op}(dim={axis})\"\n",
+        "    return step.op\n",
+        "test_table.py",
+        "last_axis_says_so",
+    ),
 ]

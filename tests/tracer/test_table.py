@@ -1,10 +1,12 @@
 """The table: what it folds, what it says below, and its forms."""
 
+import pytest
 import torch
 from torch import nn
 
 from attnlib import SelfAttention, trace
 from attnlib.tracer.page import html
+from attnlib.tracer.table import rows_of
 from tests.tracer.correct import GPT
 
 
@@ -114,3 +116,14 @@ def test_warnings_stand_below_the_table():
 def test_three_equal_results_are_written_once():
     result = trace(lambda x: x.chunk(3, -1), torch.randn(2, 6), dims="batch C")
     assert "3 × (batch, C//3)" in str(result) or "3 × (batch, 2)" in str(result)
+
+
+@pytest.mark.filterwarnings("ignore:Implicit dimension")
+def test_a_softmax_that_does_not_run_along_the_last_axis_says_so():
+    def shares(x):
+        return x.softmax(-1), x.softmax(1), x.softmax(-3), torch.nn.functional.softmax(x)
+
+    result = trace(shares, torch.randn(2, 5, 6), dims="batch S H")
+    shown = [row["operation"] for row in rows_of(result)[1:]]
+    assert shown == ["softmax", "softmax(dim=1)", "softmax(dim=0)", "softmax(dim=0)"]
+    assert [step.params["dim"] for step in result.steps[1:]] == [2, 1, 0, 0]  # torch's own choice
