@@ -274,7 +274,7 @@ TRACING = [
     in_tracer(
         "a softmax along another axis looks like any other",
         "table.py",
-        "    return f\"{step.op}(dim={axis})\"\n",
+        '    return f"{step.op}(dim={axis})"\n',
         "    return step.op\n",
         "test_table.py",
         "last_axis_says_so",
