@@ -226,7 +226,7 @@ TRACING = [
     in_tracer(
         "values that were transposed are taken for features compared",
         "explanations/features.py",
-        "    if made is not None and _turns(made):\n",
+        "    if right is not None and left is None:\n",
         "    if False:\n",
         "test_errors.py",
         "follows_already",

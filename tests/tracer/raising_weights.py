@@ -12,7 +12,7 @@ from tests.tracer.raising_registry import registry
 
 RAISING, raises = registry()
 R = RuntimeError
-DIMS = {"named": "batch S n_embd", "nameless": None}
+DIMS = {"named": "batch S n_embd", "worded": "batch words n_embd", "nameless": None}
 
 
 def layers(wide=6, out=5):

@@ -21,16 +21,13 @@ def features_compared(failed: Failed) -> str:
         return ""
     if not a.dims[-1] == a.dims[-2] == b.dims[-1] != b.dims[-2]:
         return ""
-    made = failed.op.made(1)
-    if made is not None and _turns(made):
-        return ""  # as it was before, it would fit
     said = (
         f"{a.name} compares features with features, {failed.size(0, -1)} both ways, but has to "
         f"weigh the {failed.size(1, -2)} rows of {b.name}"
     )
     product = _product(failed.op.made(0), failed.rows)
     if product is None:
-        return "" if a.dims[-1].isdigit() else said
+        return said if role(a.dims[-1]) in ("H", "n_embd") else ""
     left, right = (_before_it_was_turned(info, product, failed.rows) for info in product.inputs)
     if right is not None and left is None:
         return ""  # tokens are compared, as they should be: it is b that lies otherwise
