@@ -110,6 +110,8 @@ const MAP_WORDS = {
   layer_norm: (step, trace) =>
     say`Each row is shifted to mean 0 and divided by its own spread along ${dimName(trace, step.inputs[0].dims.at(-1))}; the shape stays.`,
   embedding: (step) => say`Each id picks its row of the table: ${named(step.outputs[0])} holds one row an id.`,
+  softmax: ({ inputs: [x], params }) =>
+    say`Along axis ${params.dim} of ${named(x)} the numbers become shares: there, and along no other axis, they add up to 1.`,
   dropout: () =>
     say`In training some numbers are set to 0 and the others made larger to keep the mean; the shape stays.`,
   scaled_dot_product_attention: () =>

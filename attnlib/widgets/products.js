@@ -5,6 +5,7 @@ import { clamp, code, number, range, say } from './kit.js';
 import { bLabel, productOf, sheetsOf, terms } from './operands.js';
 import { drawMix, drawSum } from './sums.js';
 import { chosen, dimName, dimSize, named, sheet, shown, wordsOf } from './tensor.js';
+import { warningsAt } from './warned.js';
 
 const TERMS = 6; // up to so many terms a sum grows one by one
 
@@ -19,9 +20,12 @@ function rowWord(trace, product, at, i) {
 
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
-function fitWords(trace, product) {
-  const [inner] = dims(trace, product);
+function fitWords(trace, product, step) {
+  const [inner, other] = dims(trace, product);
   const label = dimName(trace, product.dims[0]);
+  if (product.dims[0] !== product.dims[1] && warningsAt(trace, step).length) {
+    return say`${inner} of ${named(product.left)} meets ${other} of ${code(bLabel(product))}: the sizes are equal, so torch multiplies, but they are two dims.`;
+  }
   if (product.mixes) {
     return say`Now ${label} is the inner dim: each weight in a row of ${named(product.left)} belongs to one row of ${named(product.right)}.`;
   }
@@ -164,7 +168,7 @@ export function productPhases(step, trace) {
   const stack = product.result.dims.slice(0, -2).filter((label, axis) => product.result.shape[axis] > 1);
   const phases = [
     {
-      say: () => fitWords(trace, product),
+      say: () => fitWords(trace, product, step),
       draw: (scene) => drawCross(scene, product, { show: () => false }),
     },
   ];

@@ -123,3 +123,23 @@ def test_a_line_that_only_fits_by_accident_is_warned_of_on_its_row(play):
         shown.append(page.locator(".warning").first.inner_text())
         page.get_by_role("group", name="Figure").press("PageDown")
     assert shown == ["", "", warning.message, ""]
+
+
+def test_a_caption_says_no_other_than_the_warning(facts):
+    q, k = torch.randn(2, 3, 3), torch.randn(2, 3, 3)
+    trace = attnlib.trace(lambda q, k: q @ k, q, k, dims={"q": "batch S H", "k": "batch S H"})
+    assert trace.warnings
+    said = facts(trace.to_dict(), 3, 1)["caption"]
+    assert said == (
+        "H = 3 of q meets S = 3 of k: the sizes are equal, so torch multiplies, but they are two "
+        "dims."
+    )
+
+
+@pytest.mark.parametrize("axis", [0, 1, -2])
+def test_a_softmax_along_another_axis_says_where_the_shares_add_up(facts, axis):
+    trace = attnlib.trace(lambda scores: scores.softmax(axis), torch.randn(2, 3, 5))
+    assert facts(trace.to_dict(), 2, 1)["caption"] == (
+        f"Along axis {axis % 3} of scores the numbers become shares: there, and along no other axis, "
+        "they add up to 1."
+    )
