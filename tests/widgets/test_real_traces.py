@@ -140,6 +140,6 @@ def test_a_caption_says_no_other_than_the_warning(facts):
 def test_a_softmax_along_another_axis_says_where_the_shares_add_up(facts, axis):
     trace = attnlib.trace(lambda scores: scores.softmax(axis), torch.randn(2, 3, 5))
     assert facts(trace.to_dict(), 2, 1)["caption"] == (
-        f"Along axis {axis % 3} of scores the numbers become shares: there, and along no other axis, "
-        "they add up to 1."
+        f"Along axis {axis % 3} of scores the numbers become shares: there, and along no other "
+        "axis, they add up to 1."
     )
