@@ -23,7 +23,7 @@ from packaging.utils import canonicalize_name
 
 SANDBOX = {"PYTHONNOUSERSITE": "1", "PYTHONPATH": "", "JUPYTER_PREFER_ENV_PATH": "1"}
 # In Colab the kernel has loaded this module before the first cell runs.
-IN_COLAB = "import sys, types\nsys.modules['google.colab'] = types.ModuleType('google.colab')\n"
+IN_COLAB = "import sys, types; sys.modules['google.colab'] = types.ModuleType('google.colab')\n"
 
 
 def closure(*names: str) -> set[str]:
@@ -54,8 +54,16 @@ def linked(folder: Path, names: set[str], *, colab: bool = False) -> Path:
             if not link.exists():
                 link.symlink_to(place)
     if colab:
-        (packages / "sitecustomize.py").write_text(IN_COLAB)
+        make_colab(packages)
     return folder / "bin" / "python"
+
+
+def make_colab(packages: Path) -> None:
+    """Let every Python of an environment start as Colab's does.
+
+    Not by a sitecustomize.py: Debian's Python has one of its own, which stands in front.
+    """
+    (packages / "in_colab.pth").write_text(IN_COLAB)
 
 
 def _top(package: Distribution) -> set[Path]:

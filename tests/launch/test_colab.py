@@ -18,7 +18,7 @@ import notebooks
 import package
 import pages
 
-from .environments import IN_COLAB, SANDBOX, closure, execute, linked, python_of, repacked, say
+from .environments import SANDBOX, closure, execute, linked, make_colab, python_of, repacked, say
 
 LIST = Path(__file__).with_name("colab-2026-08-19.txt")
 LISTED = dict(re.findall(r"^([\w.-]+)==(\S+)$", LIST.read_text(encoding="utf-8"), re.M))
@@ -169,7 +169,7 @@ def fresh(tmp_path_factory: pytest.TempPathFactory) -> Path:
     subprocess.run([*install, f"torch=={LISTED['torch']}"], env=shared, check=True)
     subprocess.run([*install, "--no-deps", "-r", str(LIST)], env=shared, check=True)
     packages = next(folder.glob("lib/python*/site-packages"))
-    (packages / "sitecustomize.py").write_text(IN_COLAB)
+    make_colab(packages)
     return python
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import shutil
 import signal
 import socket
@@ -152,39 +151,6 @@ def test_names_that_the_terminal_cannot_write_end_nothing(tmp_path: Path) -> Non
         first = r"book/gr\xf6\xdfe.md, book/one.md, book/three.md"
         assert next(lines) == f"changed: {first} ...; building\n"
         assert next(lines).startswith("built in")
-
-
-def test_lab_says_in_one_line_that_its_port_is_taken(tmp_path: Path) -> None:
-    with socket.socket() as other:
-        other.bind(("127.0.0.1", 0))
-        other.listen()
-        port = other.getsockname()[1]
-        own = {name: str(tmp_path) for name in lab.FOLDERS} | {"JUPYTER_TOKEN": "token"}
-        running = subprocess.Popen(
-            [sys.executable, "tools/lab.py", "--no-browser", f"--ServerApp.port={port}"],
-            cwd=ROOT,
-            env=os.environ | own,
-            stdin=subprocess.DEVNULL,
-            stderr=subprocess.PIPE,
-            text=True,
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
-        )
-        assert running.stderr is not None
-        try:
-            said = []
-            for line in running.stderr:
-                said.append(line)
-                if found := re.search(r"http://127\.0\.0\.1:(\d+)/lab", line):
-                    break
-            told = [line for line in said if f"port {port}" in line]
-            assert len(told) == 1 and "is already in use, trying another port" in told[0]
-            assert found is not None and found[1] != str(port)
-            assert kernels.answers(int(found[1]), running)
-            assert ask(found[1], "api/contents", Authorization="token token")[0] == 200
-        finally:
-            running.send_signal(signal.SIGINT)
-            running.communicate(timeout=30)
-        assert running.returncode == 0
 
 
 def test_lab_without_a_home_has_folders_of_its_own(
