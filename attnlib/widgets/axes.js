@@ -20,9 +20,11 @@ export function axisWords(scene, label, size, word) {
 
 function drawRows(scene, id, view, place, { row = {}, words = true, lit = {} }) {
   const { x, y, h, rows, right, bottom, block, depth } = place;
-  const says = axisWords(scene, view.rowDim, rows, row.word);
   const silent = row.sum || row.bare;
   const short = rows * h < 40 && !silent;
+  // Beside one row there is room for a name and a number; Sq is not taken for Sk.
+  const named = short && !scene.narrow && view.rowDim !== view.colDim;
+  const says = axisWords(scene, view.rowDim, rows, named ? '' : row.word);
   const spoken = words && !scene.narrow && !block && !row.right && !row.sum && h > 13;
   const tokens = (spoken && wordsOf(scene.trace, view)) || [];
   const away = row.away || (tokens.length ? 56 : 0);

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from PIL import Image
 
+from .page_check import PAINTED
+
 if TYPE_CHECKING:
     from playwright.sync_api import JSHandle, Page
 
@@ -68,6 +70,7 @@ class Inks:
         size = dict(self.page.viewport_size, height=100 * ceil(high / 100))
         if size != self.page.viewport_size:
             self.page.set_viewport_size(size)
+            self.page.evaluate(PAINTED)  # what follows the window's size has followed it
 
     def shot(self) -> np.ndarray:
         """Take the window, packed loosely; Playwright's way, or a part of it, costs twice this."""

@@ -698,8 +698,8 @@ EXERCISES = [
     Fault(
         "exercises: ticks are forgotten",
         "_build/html/_static/book.js",
-        'store.set("exercises", written());',
-        "",
+        'set("exercises",',
+        'set("elsewhere",',
         ("tests/book/test_progress.py", "-k", "kept"),
         ("test_ticks_are_kept_taken_along_and_cleared",),
     ),
