@@ -3,35 +3,42 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from .operation import Operation
 
 Places = list[int | None]  # for each axis of the input, where it stands in the result
 
+PERMUTING = ("transpose", "T", "H", "permute", "movedim")
 _SHAPING = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze"}
-MOVING = {"transpose", "T", "H", "permute", "movedim", "expand", "expand_as", *_SHAPING}
+MOVING = {*PERMUTING, "expand", "expand_as", *_SHAPING}
+
+
+def permuted(name: str, params: Mapping[str, Any], n: int) -> list[int]:
+    """Say which of n axes stands at each place after one of the operations that permute them."""
+    order = list(range(n))
+    if name in ("T", "H"):
+        order.reverse()
+    elif name == "permute":
+        order = list(params["dims"])
+    elif name == "movedim":
+        order = _movedim(n, params["source"], params["destination"])
+    elif n > 1:  # a transpose; what has one axis or none comes back as it is
+        i, j = params["dim0"], params["dim1"]
+        order[i], order[j] = order[j], order[i]
+    return order
 
 
 def moved(op: Operation) -> Places:
     """Follow the axes of the first input through an operation that moves them, or none."""
     old, new = op.inputs[0].shape, op.shape
-    n = len(old)
     if op.name in _SHAPING:
         return _reshaped(old, new)
-    order = list(range(n))  # which axis of the input stands at each place
-    if op.name in ("T", "H"):
-        order.reverse()
-    elif op.name == "transpose":
-        i, j = op.params["dim0"], op.params["dim1"]
-        order[i], order[j] = order[j], order[i]
-    elif op.name == "permute":
-        order = list(op.params["dims"])
-    elif op.name == "movedim":
-        order = _movedim(n, op.params["source"], op.params["destination"])
-    else:
-        return lined_up(old, new)
-    return [order.index(axis) for axis in range(n)]
+    if op.name in PERMUTING:
+        order = permuted(op.name, op.params, len(old))
+        return [order.index(axis) for axis in range(len(old))]
+    return lined_up(old, new)
 
 
 def lined_up(old: Sequence[int], new: Sequence[int]) -> Places:

@@ -81,8 +81,8 @@ TRACING = [
     ),
     in_tracer(
         "a transpose that leaves the names where they were",
-        "rules/layouts.py",
-        "labels[i], labels[j] = labels[j], labels[i]",
+        "axes.py",
+        "order[i], order[j] = order[j], order[i]",
         "pass",
         "test_symbols.py",
         "every_pair_of_axes",

@@ -2,43 +2,17 @@
 
 from __future__ import annotations
 
+from ..axes import PERMUTING, permuted
 from ..labels import Dim
 from .elementwise import broadcast
 from .registry import Labels, Unknown, rule
 from .reshapes import reshaped, split_axis
 
 
-@rule("transpose")
-def transpose(op) -> Labels:
-    labels = list(op.labels(op.inputs[0]))
-    if len(labels) > 1:
-        i, j = op.params["dim0"], op.params["dim1"]
-        labels[i], labels[j] = labels[j], labels[i]
-    return labels
-
-
-@rule("T", "H")
-def reverse(op) -> Labels:
-    return op.labels(op.inputs[0])[::-1]
-
-
-@rule("permute")
+@rule(*PERMUTING)
 def permute(op) -> Labels:
     labels = op.labels(op.inputs[0])
-    return [labels[axis] for axis in op.params["dims"]]
-
-
-@rule("movedim")
-def movedim(op) -> Labels:
-    labels = op.labels(op.inputs[0])
-    source, target = (
-        value if isinstance(value, tuple) else (value,)
-        for value in (op.params["source"], op.params["destination"])
-    )
-    rest = [axis for axis in range(len(labels)) if axis not in source]
-    for place, axis in sorted(zip(target, source, strict=True)):
-        rest.insert(place, axis)
-    return [labels[axis] for axis in rest]
+    return [labels[axis] for axis in permuted(op.name, op.params, len(labels))]
 
 
 @rule("view", "reshape")
