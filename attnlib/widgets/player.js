@@ -36,7 +36,7 @@ class Player {
       go: (row) => this.go(this.places.starts[this.rows.indexOf(row)]),
       fold: (row) => this.fold(row),
     });
-    this.part.sizes.hidden = !Object.keys(trace.sizes).length;
+    this.countable();
     this.list();
     listen(this);
   }
@@ -190,11 +190,17 @@ class Player {
     );
   }
 
+  /** Other sizes can be tried where names have one; not while shapes are predicted: they would all stand there. */
+  countable() {
+    this.part.sizes.hidden = Boolean(this.game) || !Object.keys(this.trace.sizes).length;
+  }
+
   /** Ask for shapes before they are shown, or no longer. */
   predict(Game) {
     const { game, part } = this;
     this.game = game ? null : new Game(this);
     part.tools.predict.setAttribute('aria-pressed', String(!game));
+    this.countable();
     this.play(false);
     this.steps.hide(this.game);
     this.show();

@@ -2,7 +2,7 @@
    asked, how many of them were right at the first try, and the question that stands in the figure's place. */
 
 import { code, dim, element, say, write } from './kit.js';
-import { axisRole, dimName, dimSize, named } from './tensor.js';
+import { axisRole, dimName, dimSize, named, namedShape } from './tensor.js';
 
 const PRODUCTS = ['matmul', 'bmm', 'mm', 'attention_scores', 'weighted_sum'];
 const KEEPS = [
@@ -63,7 +63,7 @@ function hint(trace, step, chosen) {
 
 // ---------- view
 
-/** The question of a step. `done(first)` is called when it is answered or given up. */
+/** The question of a step. `done(first, right)` is called when it is answered or given up. */
 function questionView(trace, step, signal, done) {
   const [output] = step.outputs;
   const reply = element('p', { class: 'reply', role: 'status' });
@@ -103,7 +103,7 @@ function questionView(trace, step, signal, done) {
         (slot) => [...slot.querySelectorAll('input')].find((input) => input.checked)?.value,
       );
       if (firstWrong(step, chosen) < 0) {
-        done(first);
+        done(first, true);
         return;
       }
       if (!chosen.includes(undefined)) first = false;
@@ -111,7 +111,7 @@ function questionView(trace, step, signal, done) {
     },
     { signal },
   );
-  show.addEventListener('click', () => done(false), { signal });
+  show.addEventListener('click', () => done(false, false), { signal });
   return form;
 }
 
@@ -149,18 +149,20 @@ export class Game {
     this.question?.form.remove();
     this.question = null;
     if (!hidden) return;
-    const form = questionView(trace, step, signal, (first) => this.answered(first));
+    const form = questionView(trace, step, signal, (...how) => this.answered(...how));
     this.question = { step, form };
     part.stage.append(form);
   }
 
-  answered(first) {
+  answered(first, right) {
     const { player } = this;
-    this.known.add(player.step);
+    const { step, trace, part } = player;
+    this.known.add(step);
     this.asked++;
     if (first) this.right++;
     player.steps.hide(this);
     player.show();
-    player.part.stage.focus();
+    if (right) write(part.reading, say`Right: ${named(step.outputs[0])} is ${namedShape(trace, step.outputs[0])}.`);
+    part.stage.focus();
   }
 }

@@ -534,6 +534,10 @@ def test_predict_can_be_finished_by_keyboard_alone(play, head, module):
         labels = options.evaluate_all("nodes => nodes.map(node => node.value)")
         answer(page, step["output"]["dims"], labels)
         assert page.locator(".ask").count() == 0, step["variable"]
+        told = page.locator(".reading").text_content()
+        assert told.startswith("Right: ") and told.endswith(
+            f"({', '.join(step['output']['dims'])})."
+        )
     asked = len(trace["steps"]) - 1
     assert f"{asked} of {asked} at the first try" in page.locator(".kind").text_content()
 
@@ -551,6 +555,22 @@ def test_a_tempting_answer_is_explained_and_costs_the_first_try(play, head):
     assert "0 of 1 at the first try" in page.locator(".kind").text_content()
     page.get_by_role("button", name="Predict shapes").click()
     assert page.locator(".steps .shape").nth(9).text_content() == "(batch, S, S)"
+
+
+def test_no_other_place_shows_a_shape_that_is_asked_for(play, head):
+    page = play(head[0], place="#player-singleheadattention/6")
+    page.get_by_text("The same code at your sizes").click()
+    assert page.locator(".sizes tbody").is_visible()
+    page.get_by_text("The numbers of this step as tables").click()
+    page.get_by_role("button", name="Predict shapes").click()
+    said = page.locator(".attn-host").evaluate(
+        "host => host.shadowRoot.querySelector('.player').innerText"
+    )
+    assert "(batch, S, S)" not in said
+    page.get_by_role("button", name="Show me").click()
+    assert not page.locator(".reading").text_content(), "what is given up is not told to be right"
+    page.get_by_role("button", name="Predict shapes").click()
+    assert page.locator(".sizes tbody").is_visible()
 
 
 def test_other_sizes_give_pytorchs_shapes_and_parameters(play, modules):
