@@ -47,6 +47,10 @@ class States:
             identity.labels = [self._symbols.fresh(size) for size in state.shape]
         return identity.labels
 
+    def identities(self) -> list[Identity]:
+        """Return what is known of the tensors that are still there."""
+        return [state.identity for state in self._known.values()]
+
     def of(self, tensor: Tensor) -> State:
         """Describe a tensor as it is now; the same description while nothing writes into it."""
         if not has_shape(tensor):

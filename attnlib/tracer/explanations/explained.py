@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from ..builder import Builder
-from ..notes import Call, State
+from ..notes import Call
 from ..rows import Failure, Step
 from ..rules import RULES, pointwise
 from ..source import Site, short
@@ -38,10 +38,12 @@ from .axes import numbered
 from .broadcasting import broadcast
 from .clash import CLASHES, Candidate, Failed, normal
 from .elsewhere import bare, describing, elsewhere
+from .judged import Judge
 from .kinds import kinds
+from .pasted import line_of
 from .places import at, carets, first_line
 from .plain import plain
-from .scope import Scope, silently
+from .scope import Scope, empty, silently
 from .sequences import sequences
 
 _SMALL = 1_000_000  # numbers that are really made, where the meta device cannot tell
@@ -99,8 +101,7 @@ def _operation(builder: Builder) -> Failure:
     lines = [where, *carets(site), *(f"  {info.described()}" for info in infos)]
     if said:
         lines.append(f"  {said}")
-    known_names = _names(call)
-    tried = next(filter(None, (_tried(c, failed, known_names) for c in candidates)), None)
+    tried = _chosen(candidates, failed, builder, site, _names(call))
     if tried is not None:
         lines.append(f"  try: {tried[0]}{tried[1]}")
     lines.append(f"  torch: {first_line(error)}")
@@ -159,6 +160,25 @@ def _frame(error: BaseException, call: Call) -> types.FrameType | None:
     return frames[-1] if frames else None
 
 
+def _chosen(
+    candidates: list[Candidate], failed: Failed, builder: Builder, site: Site, names: set | None
+) -> tuple[str, str] | None:
+    """Choose the first correction that runs in its whole line, and that no warning rejects."""
+    line, kept, judge = line_of(site), None, None
+    for candidate in candidates:
+        tried = _tried(candidate, failed, names)
+        if tried is None:
+            continue
+        judge = judge or Judge(builder, failed, site)
+        allowed = judge.allows(candidate, line)
+        fitting = line.fitting(tried[0]), tried[1]
+        if allowed:
+            return fitting
+        if allowed is None and kept is None:  # the line has another fault
+            kept = fitting
+    return kept
+
+
 def _tried(candidate: Candidate, failed: Failed, names: set[str] | None) -> tuple[str, str] | None:
     """Run a correction on the meta device; one that raises, or is no code, is never shown."""
     if normal(candidate.code) == normal(failed.code):
@@ -197,7 +217,3 @@ def _run(candidate: Candidate, failed: Failed, device: str) -> Tensor:
     if candidate.run is None:
         return failed.scope.run(candidate.code, device)
     return candidate.run([empty(state, device) for state in failed.states])
-
-
-def empty(state: State, device: str = "meta") -> Tensor:
-    return torch.zeros(state.shape, dtype=getattr(torch, state.dtype), device=device)

@@ -11,14 +11,27 @@ import functools
 import types
 import warnings
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
-from typing import Any
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
 
+from ..labels import Dim
+from ..notes import State
+
 _PLAIN = (bool, int, float, str, type(None), torch.dtype, torch.Size, torch.device)
 _BUILTIN = {"len", "int", "float", "range", "max", "min"}
+
+
+class Watch(Protocol):
+    """What follows a correction while it runs."""
+
+    recorder: AbstractContextManager
+
+    def empty(self, real: Tensor, made: Tensor) -> None: ...
+
+    def number(self, node: ast.expr, value: int, owner: Any) -> int: ...
 
 
 class Unreadable(Exception):
@@ -97,22 +110,25 @@ class Scope:
         """Name the variables, and the attributes of the reader's module, that hold a number."""
         return [name for name, value in self.integers() if value == size]
 
-    def run(self, code: str, device: str = "meta") -> Any:
+    def sizes(self) -> list[Dim]:
+        """Return the sizes that variables hold and that remember their axes."""
+        return [value for _, value in self.integers() if isinstance(value, Dim)]
+
+    def run(self, code: str, device: str = "meta", trial: Watch | None = None) -> Any:
         """Run an expression, or ``x += y``, with empty tensors in place of the reader's."""
         tree = ast.parse(code)
         (statement,) = tree.body
-        emptied = _Emptied(self, device)
+        emptied = _Emptied(self, device, trial)
         tree = ast.fix_missing_locations(emptied.visit(tree))
         held = {"__builtins__": {}, **emptied.held}
-        if isinstance(statement, ast.Expr):
-            body = compile(ast.Expression(tree.body[0].value), "<correction>", "eval")
-            if device == "cpu":
+        # what a correction makes stands beside the empty tensors
+        with torch.device(device), trial.recorder if trial is not None else nullcontext():
+            if isinstance(statement, ast.Expr):
+                body = compile(ast.Expression(tree.body[0].value), "<correction>", "eval")
                 return eval(body, held)
-            with torch.device(device):  # what a correction makes stands beside the empty tensors
-                return eval(body, held)
-        if not isinstance(statement, ast.AugAssign | ast.Assign):
-            raise Unreadable(code)
-        exec(compile(tree, "<correction>", "exec"), held)
+            if not isinstance(statement, ast.AugAssign | ast.Assign):
+                raise Unreadable(code)
+            exec(compile(tree, "<correction>", "exec"), held)
         target = tree.body[0]
         name = target.target if isinstance(target, ast.AugAssign) else target.targets[0]
         while isinstance(name, ast.Subscript):
@@ -129,6 +145,11 @@ class Scope:
         return code
 
 
+def empty(state: State, device: str = "meta") -> Tensor:
+    """Make an empty tensor in place of one that was described."""
+    return torch.zeros(state.shape, dtype=getattr(torch, state.dtype), device=device)
+
+
 @contextmanager
 def silently() -> Iterator[None]:
     """Try a correction: what torch warns of there is not of the reader's code."""
@@ -140,8 +161,8 @@ def silently() -> Iterator[None]:
 class _Emptied(ast.NodeTransformer):
     """Put a name of our own in place of everything that the reader's names hold."""
 
-    def __init__(self, scope: Scope, device: str) -> None:
-        self.scope, self.device = scope, device
+    def __init__(self, scope: Scope, device: str, trial: Watch | None) -> None:
+        self.scope, self.device, self.trial = scope, device, trial
         self.held: dict[str, Any] = {}
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
@@ -152,37 +173,40 @@ class _Emptied(ast.NodeTransformer):
             found = self.scope.look(node)
         except Unreadable:
             return self.generic_visit(node)
-        return self._placed(node, found)
+        return self._placed(node, found, self.scope.value(node.value))
 
-    def _placed(self, node: ast.AST, value: Any) -> ast.AST:
+    def _placed(self, node: ast.expr, value: Any, owner: Any = None) -> ast.AST:
         name = f"_{len(self.held)}"
-        self.held[name] = _empty(value, self.device)
+        if self.trial is not None and isinstance(value, int) and not isinstance(value, bool):
+            value = self.trial.number(node, value, owner)
+        self.held[name] = self._empty(value)
         return ast.copy_location(ast.Name(name, getattr(node, "ctx", ast.Load())), node)
 
-
-def _empty(value: Any, device: str) -> Any:
-    if isinstance(value, Tensor):
-        made = torch.empty_strided(value.shape, value.stride(), dtype=value.dtype, device=device)
-        return made if device == "meta" else made.zero_()
-    if isinstance(value, _PLAIN):
-        return value
-    if isinstance(value, list | tuple):
-        return type(value)([_empty(item, device) for item in value])
-    if isinstance(value, nn.Module):
-        if not all(map(_of_torch, value.modules())):
-            raise Unreadable(type(value).__name__)
-        tensors = {**dict(value.named_parameters()), **dict(value.named_buffers())}
-        return functools.partial(
-            _layer, value, {name: _empty(t, device) for name, t in tensors.items()}
-        )
-    module = getattr(value, "__module__", None) or ""
-    if isinstance(value, types.ModuleType):
-        module = value.__name__
-    if _known(module):
-        return value
-    if isinstance(value, types.BuiltinFunctionType):  # torch.cat and its like name no module
-        return value
-    raise Unreadable(type(value).__name__)
+    def _empty(self, value: Any) -> Any:
+        if isinstance(value, Tensor):
+            shape, strides = value.shape, value.stride()
+            made = torch.empty_strided(shape, strides, dtype=value.dtype, device=self.device)
+            if self.trial is not None:
+                self.trial.empty(value, made)
+            return made if self.device == "meta" else made.zero_()
+        if isinstance(value, _PLAIN):
+            return value
+        if isinstance(value, list | tuple):
+            return type(value)([self._empty(item) for item in value])
+        if isinstance(value, nn.Module):
+            if not all(map(_of_torch, value.modules())):
+                raise Unreadable(type(value).__name__)
+            tensors = {**dict(value.named_parameters()), **dict(value.named_buffers())}
+            empty = {name: self._empty(tensor) for name, tensor in tensors.items()}
+            return functools.partial(_layer, value, empty)
+        module = getattr(value, "__module__", None) or ""
+        if isinstance(value, types.ModuleType):
+            module = value.__name__
+        if _known(module):
+            return value
+        if isinstance(value, types.BuiltinFunctionType):  # torch.cat and its like name no module
+            return value
+        raise Unreadable(type(value).__name__)
 
 
 def _of_torch(module: nn.Module) -> bool:
