@@ -195,7 +195,7 @@ class Builder:
         if first is not identity and any(label.name for label in labels):
             return
         try:
-            given.apply(self._symbols, labels, identity.name)
+            given.apply(self._symbols, labels, identity.name, {})
         except ShapeError as error:
             if first is identity:
                 self.refused = self.refused or error

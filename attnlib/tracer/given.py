@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 import typing
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from ..dims import role
@@ -11,15 +12,23 @@ from ..errors import ShapeError
 from .labels import BOOK, CODE, DIMS, Label
 from .symbols import Symbols
 
+Names = str | Sequence[str]  # "batch S H", "(batch, S, H)" or a word for each axis
+Sizes = dict[str, tuple[int, str]]  # name -> its size, and where it was met first
+_PART = r"(?:[^\W\d]\w*|\d+)"
+_WORD = re.compile(rf"\.\.\.|{_PART}(?:(?:\*|//){_PART})*")  # 3*n_embd, as a table writes it
+
 
 @dataclass(frozen=True)
 class Given:
-    """Names for the axes of one tensor; ``_`` names nothing, ``...`` stands for leading axes."""
+    """Names for the axes of one tensor; ``_`` names nothing, ``...`` stands for leading axes.
+
+    A number names nothing either, and says how large the axis is.
+    """
 
     names: tuple[str, ...]
 
-    def apply(self, symbols: Symbols, labels: list[Label], tensor: str) -> None:
-        """Name the labels of a tensor; a wrong count is an error."""
+    def apply(self, symbols: Symbols, labels: list[Label], tensor: str, sizes: Sizes) -> None:
+        """Name the labels of a tensor; a wrong count is an error, so are two sizes of one name."""
         shape = f"({', '.join(str(label.size) for label in labels)})"
         names = list(self.names)
         if names.count("...") > 1:
@@ -33,8 +42,9 @@ class Given:
                 f'{len(labels)}, {shape}; give one name an axis ("_" for none, "..." for leading '
                 "ones)"
             )
-        for name, label in zip(names, labels, strict=True):
-            if name != "_":
+        for axis, (name, label) in enumerate(zip(names, labels, strict=True)):
+            _check_size(name, label.size, f"axis {axis} of {tensor}", sizes)
+            if name != "_" and not name.isdigit():
                 known = symbols.named(name, label.size, DIMS)
                 symbols.unite(known, label)
 
@@ -56,20 +66,53 @@ class Given:
         return f'"{" ".join(self.names)}"'
 
 
-def parse(dims: str | Mapping[str, str] | None, first: str | None) -> dict[str, Given]:
-    """Read the ``dims`` argument: one string is meant for the first tensor."""
+def _check_size(name: str, size: int, place: str, sizes: Sizes) -> None:
+    """Refuse a number that is not the size, and a name of two; 1 lines up with any size."""
+    if name.isdigit() and int(name) != size:
+        raise ShapeError(
+            f"dims: {place} is {size}, not {name}; write a name for each axis, "
+            'as in "batch S H", and a number only where the size is always that one'
+        )
+    if name == "_" or name.isdigit() or size == 1:
+        return
+    known, where = sizes.setdefault(name, (size, place))
+    if known != size:
+        raise ShapeError(
+            f"dims: {name} is {known} at {where} but {size} at {place}; "
+            "give each size a name of its own, as Sq and Sk"
+        )
+
+
+def parse(dims: Names | Mapping[str, Names | None] | None, first: str | None) -> dict[str, Given]:
+    """Read the ``dims`` argument: names without a key are meant for the first tensor."""
     if dims is None:
         return {}
-    if isinstance(dims, str):
+    if not isinstance(dims, Mapping):
         if first is None:
             raise ShapeError(
                 f"dims is {dims!r}, but there is no tensor argument that it could name"
             )
         dims = {first: dims}
     return {
-        tensor: Given(tuple(words.split() if isinstance(words, str) else words))
-        for tensor, words in dims.items()
+        tensor: Given(_words(tensor, names)) for tensor, names in dims.items() if names is not None
     }
+
+
+def _words(tensor: str, names: Names) -> tuple[str, ...]:
+    """Take names apart; commas and brackets around them, as in a printed shape, say nothing."""
+    if isinstance(names, str):
+        text = names.strip()
+        text = text[1:-1] if text[:1] + text[-1:] in ("()", "[]") else text
+        names = text.replace(",", " ").split()
+    words = list(names) if isinstance(names, Sequence) else [names]
+    for word in words:
+        if not isinstance(word, str) or not _WORD.fullmatch(word):
+            raise ShapeError(
+                f"dims for {tensor}: {word!r} cannot name an axis; write a word for each axis, as "
+                'in "batch S H", or {"q": "batch S H", "k": "batch S H"} by tensor; '
+                '"_" names nothing, "..." stands for leading axes'
+            )
+    return tuple(words)
 
 
 def annotated(fn: Callable) -> dict[str, Given]:

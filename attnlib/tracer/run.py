@@ -19,7 +19,7 @@ from .builder import Builder
 from .eager import Eagerly
 from .frames import LIBRARY, kind_of
 from .ghosts import unstarted
-from .given import Given, annotated, parse
+from .given import Given, Names, Sizes, annotated, parse
 from .recheck import Rerun
 from .recorder import Recorder
 from .report import Trace
@@ -32,7 +32,7 @@ def trace(
     fn: Callable,
     /,
     *args: Any,
-    dims: str | Mapping[str, str] | None = None,
+    dims: Names | Mapping[str, Names | None] | None = None,
     deep: bool = False,
     tiny: int = 256,
     max_steps: int = 10_000,
@@ -43,8 +43,9 @@ def trace(
     """Run ``fn(*args, **kw)`` once and return its trace: a row for every operation, in named dims.
 
     ``dims`` names the axes of the tensors that go in, ``"batch S n_embd"`` for the first or
-    ``{"x": "batch S n_embd"}`` by argument. Arguments of ``fn`` that are called like one of
-    ``trace``'s own go in ``kwargs``. ``deep=True`` shows what ``nn.MultiheadAttention`` does.
+    ``{"x": "batch S n_embd"}`` by argument; one name stands for one size. Arguments of ``fn`` that
+    are called like one of ``trace``'s own go in ``kwargs``. ``deep=True`` shows what
+    ``nn.MultiheadAttention`` does.
     The run is an ordinary one: same numbers, same gradients. Only compiled code runs as it is
     written, so what the compiler raises is not seen; and the fast path of ``nn.MultiheadAttention``
     and of the encoder layers, in eval mode without gradients, is off while it is watched. It gives
@@ -53,7 +54,7 @@ def trace(
 
     Raises: what ``fn`` raises, explained in a note and with the trace up to there as
         ``attnlib_trace`` (``on_error="return"`` returns that trace instead); ShapeError when
-        ``dims`` names another number of axes than a tensor has.
+        ``dims`` does not fit the tensors: another number of axes, one name for two sizes.
     Example:
         >>> import torch
         >>> steps = trace(lambda q, k: q @ k.mT, torch.ones(2, 8, 16), torch.ones(2, 8, 16),
@@ -71,17 +72,18 @@ def trace(
     unknown = set(given) - {name for name, _ in tensors}
     if unknown:
         raise ShapeError(
-            f"dims names {', '.join(sorted(unknown))}, but the tensors that go in are "
+            f"dims names {', '.join(sorted(map(str, unknown)))}, but the tensors that go in are "
             f"{', '.join(name for name, _ in tensors) or 'none'}"
         )
     recorder = Recorder(tiny=tiny, max_steps=max_steps, deep=deep)
     recorder.stack.base = trace.__code__
     states = [(name, recorder.state(tensor)) for name, tensor in tensors]
     hinted = annotated(function)
+    sizes: Sizes = {}
     for name, state in states:
         labels = recorder.labels(state)
         if name in given:
-            given[name].apply(recorder.symbols, labels, name)
+            given[name].apply(recorder.symbols, labels, name, sizes)
         elif name in hinted:
             ours = code is not None and is_ours(code.co_filename)
             hinted[name].suggest(recorder.symbols, labels, book=ours)
@@ -110,7 +112,7 @@ def trace(
 
 @contextlib.contextmanager
 def tracing(
-    dims: Mapping[str, str] | None = None,
+    dims: Mapping[str, Names | None] | None = None,
     *,
     deep: bool = False,
     tiny: int = 256,
@@ -123,8 +125,7 @@ def tracing(
     raised: ``on_error`` is for ``trace`` only.
 
     Raises: what the lines raise, explained as by ``trace``; TypeError for ``on_error``; ShapeError
-        after the lines when ``dims`` names another number of axes than the first tensor of a
-        variable has.
+        after the lines when ``dims`` does not fit the first tensor of a variable.
     Example:
         >>> import torch
         >>> q, k = torch.ones(2, 8, 16), torch.ones(2, 8, 16)
