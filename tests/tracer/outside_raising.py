@@ -388,7 +388,7 @@ def cache_in_another_layout():
     RuntimeError,
     "a (batch=2, S=5, H=4)",
     "b (batch=2, S=5, Hv=6)",
-    suggestion="torch.cat([a, b], dim=-1)",
+    suggestion="torch.cat((a, b), dim=-1)",
 )
 def heads_of_two_sizes_stacked():
     def both(a, b):

@@ -304,7 +304,7 @@ def inplace_float_into_int():
     return f, (torch.zeros(5, dtype=torch.long), r(5)), {"x": "S"}
 
 
-@raises(RuntimeError, suggestion=["w.masked_fill(m, 0", "clone()"])
+@raises(RuntimeError, suggestion=["with torch.no_grad(): self.w.masked_fill_(m, 0)"])
 def inplace_into_leaf():
     class M(nn.Module):
         def __init__(self):
@@ -318,7 +318,7 @@ def inplace_into_leaf():
     return M(), (torch.ones(5, 5, dtype=BOOL),), {"m": "S S"}
 
 
-@raises(RuntimeError, suggestion=["clone()", "b + 1"])
+@raises(RuntimeError, suggestion=["b = b + 1"])
 def inplace_into_expanded():
     def f(x):
         b = x.expand(4, 5)

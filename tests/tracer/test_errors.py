@@ -29,6 +29,7 @@ from tests.tracer import (
     unknown_raising,
     unseen_raising,
 )
+from tests.tracer.pasting import is_one_piece
 from tests.tracer.raising import RAISING
 
 
@@ -46,6 +47,7 @@ def test_the_note_explains(name):
         assert word in note, note
     error = caught.value.attnlib_trace.error
     assert error.message == note and error.suggestion == suggestion
+    assert is_one_piece(error)
     assert f"torch: {str(plain.value).splitlines()[0]}" in note
     lines = inspect.getsource(inspect.getmodule(build)).splitlines()
     assert lines[error.line - 1].strip() in note and "^^^" in note
@@ -80,6 +82,7 @@ def test_the_note_explains_what_others_wrote(name):
     error = caught.value.attnlib_trace.error
     lines = inspect.getsource(outside_raising).splitlines()
     assert lines[error.line - 1].rstrip().endswith("# raises")
+    assert is_one_piece(error)
     if sample.suggestion is None:
         assert error.suggestion is None, error.suggestion
     else:
@@ -108,7 +111,7 @@ def test_the_note_explains_what_was_written_later(name):
     for word in words:
         assert word in note, note
     found = caught.value.attnlib_trace
-    assert found.steps[-1].kind == "error"
+    assert found.steps[-1].kind == "error" and is_one_piece(found.error)
     if suggestions:
         assert found.error.suggestion, note
         tight = found.error.suggestion.replace(" ", "")

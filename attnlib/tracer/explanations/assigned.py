@@ -27,7 +27,7 @@ def assigned(failed: Failed, index: tuple) -> tuple[str, list[Candidate]]:
     found = []
     for fit in fits(failed, mine, place):
         run = changed(failed, last, value.name, fit.run).run
-        found.append(Candidate(fit.code(value.name), run))
+        found.append(Candidate(_written(failed, fit.code(value.name)), run))
     return said, [*found, *_odd(failed, place, index)]
 
 
@@ -41,7 +41,13 @@ def _odd(failed: Failed, place: list[Label], index: tuple) -> Iterator[Candidate
         if stepped and shape[axis] == place[axis].size + 1:
             cut = (*[slice(None)] * axis, slice(None, -1))
             run = changed(failed, len(failed.infos) - 1, "", functools.partial(_cut, cut)).run
-            yield Candidate(f"{on(failed.names[-1])}[{':, ' * axis}:-1]", run)
+            code = f"{on(failed.names[-1])}[{':, ' * axis}:-1]"
+            yield Candidate(_written(failed, code), run)
+
+
+def _written(failed: Failed, value: str) -> str:
+    """Write the statement with another value."""
+    return value if failed.written is None else f"{failed.code} = {value}"
 
 
 def _cut(index: tuple[slice, ...], x: Tensor) -> Tensor:

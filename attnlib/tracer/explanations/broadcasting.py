@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Iterator
+
+from torch import nn
 
 from ...dims import role
 from .alignment import fits
 from .calls import inside
-from .clash import Candidate, Failed, batch_clash, clash, on, reversed_axes
+from .clash import Candidate, Failed, batch_clash, clash, reversed_axes
 from .cuts import cuts
 from .halves import doubled
 from .inline import joined_otherwise, last_rows, resized
@@ -110,22 +113,45 @@ def in_place(failed: Failed) -> tuple[str, list[Candidate]] | None:
     said = next((text for sign, text in reasons.items() if sign in error), None)
     if said is None:
         return None
+    if "leaf Variable" in error and _is_weight(failed):
+        return f"{said}; weights are changed inside torch.no_grad()", [
+            Candidate(f"with torch.no_grad(): {failed.statement}", failed.run)
+        ]
     return f"{said}; the form without writing makes a new tensor", list(_new(failed))
 
 
+def _is_weight(failed: Failed) -> bool:
+    """Is it a step of training by hand, or a weight whose place in its layer only it can have?"""
+    if failed.statement is None:
+        return False
+    name = ast.parse(failed.names[0], mode="eval").body
+    held = isinstance(name, ast.Attribute) and isinstance(failed.scope.tensor(name), nn.Parameter)
+    each = any(ast.unparse(loop.target) == failed.names[0] for loop in failed.op.loops())
+    return held or each or bool(re.search(r"\.grad\b", failed.statement))
+
+
 def _new(failed: Failed) -> Iterator[Candidate]:
-    """Write ``x += y`` as ``x + y``, and ``x.add_(y)`` as ``x.add(y)``."""
+    """Write ``x += y`` as ``x = x + y``, and ``x.add_(y)`` as ``x.add(y)``."""
     try:
-        (statement,) = ast.parse(failed.code).body
+        (node,) = ast.parse(failed.statement or failed.code).body
     except (SyntaxError, ValueError):
         return
-    if isinstance(statement, ast.AugAssign):
-        value = ast.BinOp(statement.target, statement.op, statement.value)
-        yield Candidate(ast.unparse(value))
-    elif isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call):
-        function = statement.value.func
-        if isinstance(function, ast.Attribute) and function.attr.endswith("_"):
-            function.attr = function.attr[:-1]
-            yield Candidate(ast.unparse(statement))
-    elif isinstance(statement, ast.Assign | ast.Expr):
-        yield Candidate(f"{on(failed.names[0])}.clone()")
+    if isinstance(node, ast.AugAssign) and not isinstance(node.target, ast.Subscript):
+        value = ast.BinOp(node.target, node.op, node.value)
+        yield Candidate(f"{ast.unparse(node.target)} = {ast.unparse(value)}")
+    elif isinstance(node, ast.Expr) and isinstance(node.value, ast.Call):
+        function, written = node.value.func, failed.op.operand(0)
+        if not isinstance(function, ast.Attribute) or not function.attr.endswith("_"):
+            return
+        function.attr = function.attr[:-1]
+        if failed.statement is None:
+            yield Candidate(ast.unparse(node))
+        elif written is not None and _is_name(written):
+            yield Candidate(f"{written} = {ast.unparse(node)}")
+    elif isinstance(node, ast.Assign) and _is_name(failed.names[0]):
+        x = failed.names[0]
+        yield Candidate(f"{x} = {x}.clone(); {failed.statement}", failed.run)
+
+
+def _is_name(text: str) -> bool:
+    return all(part.isidentifier() for part in text.split("."))

@@ -17,6 +17,7 @@ from ..labels import Label
 from ..notes import State
 from ..operation import Operation
 from ..rows import Step, TensorInfo
+from ..source import Site, operands
 from .scope import Scope
 
 Tensors = list[Tensor]
@@ -45,6 +46,25 @@ class Failed:
     variables: list[tuple[Label, str]]  # sizes that the failing function keeps in variables
     scope: Scope
     rows: list[Step]  # what ran before
+    site: Site
+
+    @property
+    def written(self) -> str | None:
+        """Return the value of ``x[…] = value`` as it is written."""
+        node = self.site.node
+        around = self.site.parents.get(node) if node is not None else None
+        stored = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
+        alone = stored and isinstance(around, ast.Assign) and around.targets == [node]
+        return ast.unparse(around.value) if alone else None
+
+    @property
+    def statement(self) -> str | None:
+        """Return the failing statement, where what failed is all of it."""
+        node = self.site.node
+        if self.written is not None:
+            return f"{self.code} = {self.written}"
+        alone = node is not None and isinstance(self.site.parents.get(node), ast.Expr)
+        return self.code if alone or isinstance(node, ast.AugAssign) else None
 
     @property
     def names(self) -> list[str]:
@@ -76,7 +96,7 @@ class Failed:
         for text in (given, normal(given)):  # names are written in Python's own spacing
             if len(re.findall(pattern, text)) == 1 and "\n" not in text:
                 return re.sub(pattern, lambda _: new, text)
-        return new
+        return _replaced(given, name, new) or new
 
     def word(self, which: int, axis: int) -> str:
         """Write a size so that it can stand in the code: a variable that holds it, or a number."""
@@ -101,6 +121,27 @@ def clash(*names: str):
         return function
 
     return register
+
+
+def _replaced(code: str, name: str, new: str) -> str | None:
+    """Replace the one operand that is nothing but this name, where the name stands more often."""
+    try:
+        node, value = (ast.parse(text, mode="eval").body for text in (code, new))
+    except (SyntaxError, ValueError):
+        return None
+    parts = operands(Site("", None, node=node)).values()
+    found = [part for part in parts if ast.unparse(part) == name]
+    return ast.unparse(_Put(found[0], value).visit(node)) if len(found) == 1 else None
+
+
+class _Put(ast.NodeTransformer):
+    """Put one expression in the place of another."""
+
+    def __init__(self, old: ast.expr, new: ast.expr) -> None:
+        self._old, self._new = old, new
+
+    def visit(self, node: ast.AST) -> ast.AST:
+        return self._new if node is self._old else self.generic_visit(node)
 
 
 def normal(code: str) -> str:

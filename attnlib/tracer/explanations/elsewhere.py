@@ -17,13 +17,15 @@ from ..builder import Builder
 from ..frames import CHECKS, HERE, LIBRARY, kind_of
 from ..labels import Label
 from ..rows import Failure, Step, TensorInfo
-from ..source import Site, shown_file, site_of
+from ..source import Site, shown_file, site_of, source_of
 from ..stages import number
 from .einops_calls import patterns
+from .pasted import line_of
 from .places import at, carets, first_line
 from .refused import refused
 from .scope import Scope
 from .sequences import sequences
+from .unpacked import sides
 
 _LINES = 6  # of a library's own words
 _MODULE = nn.Module._wrapped_call_impl.__code__
@@ -69,6 +71,7 @@ def elsewhere(builder: Builder, failure: BaseException) -> Failure:
     else:
         said, corrections = patterns(place.called, site.expression, scope, labels_of)
     tried = next(filter(None, (scope.tried(code) for code in corrections)), None)
+    tried = line_of(site).fitting(tried) if tried is not None else None
     told += [f"  {said}"] if said else []
     told += [f"  try: {tried}"] if tried else []
     told += [f"  {type(failure).__name__}: {words[0] if words else ''}".rstrip(": ")]
@@ -100,13 +103,21 @@ def _refused(builder: Builder, failure: BaseException, place: Place, code: str) 
     for name, tensor in scope.mentioned(site.node).items() if site.node is not None else ():
         shown[name] = describe(tensor, name)
     said, corrections = refused(failure, site.node, site.parents, scope, describe)
+    line = line_of(site)
     tried = next(filter(None, (scope.tried(code) for code in corrections)), None)
+    tried = line.fitting(tried) if tried is not None else None
+    _, value = sides(site.node, site.parents) if _unpacks(failure) else (None, None)
     head = f"{type(failure).__name__}{at(shown_file(site.path), place.line)}"
-    told = [head, *carets(site), *(f"  {info.described()}" for info in shown.values())]
+    told = [head, *carets(site, value), *(f"  {info.described()}" for info in shown.values())]
     told += [f"  {said}"] if said else []
     told += [f"  try: {tried}"] if tried else []
     message = "\n".join([*told, f"  {first_line(failure)}"])
-    return Failure(place.line, site.expression or code, message, tried)
+    marked = site.expression if value is None else source_of(site.path).segment(value)
+    return Failure(place.line, marked or code, message, tried)
+
+
+def _unpacks(failure: BaseException) -> bool:
+    return isinstance(failure, ValueError) and "unpack" in str(failure)
 
 
 def describing(builder: Builder) -> Callable[[Tensor, str], TensorInfo]:

@@ -12,7 +12,6 @@ import traceback
 import types
 from dataclasses import replace
 
-import torch
 from torch import Tensor
 
 from ..builder import Builder
@@ -36,7 +35,7 @@ from . import (  # noqa: F401 - they register clashes
 from .arguments import given
 from .axes import numbered
 from .broadcasting import broadcast
-from .clash import CLASHES, Candidate, Failed, normal
+from .clash import CLASHES, Candidate, Failed, normal, on
 from .elsewhere import bare, describing, elsewhere
 from .judged import Judge
 from .kinds import kinds
@@ -84,13 +83,13 @@ def _operation(builder: Builder) -> Failure:
     if step.module:
         where += f", in {step.module}"
     infos = tuple(
-        replace(info, name=short(op.operand(which) or _passed(step, site, which) or info.name))
+        replace(info, name=short(_written(op, which) or _passed(step, site, which) or info.name))
         for which, info in enumerate(step.inputs)
     )
     known = builder.variables.get(call.chain[0][0], []) if call.chain else []
     scope = Scope(_frame(error, call), builder.recorder.held)
     failed = Failed(
-        op, infos, error, step.expression or step.code, function, known, scope, builder.steps
+        op, infos, error, step.expression or step.code, function, known, scope, builder.steps, site
     )
     called = None if call.direct else sequences(site.node, scope, describing(builder), failed.error)
     if called is not None:  # inside, the layer has laid its arguments out anew
@@ -98,16 +97,17 @@ def _operation(builder: Builder) -> Failure:
         candidates = [Candidate(code) for code in codes]
     else:
         said, candidates = _clash(failed, step, builder)
-    lines = [where, *carets(site), *(f"  {info.described()}" for info in infos)]
+    stored = failed.written is not None
+    around = site.parents.get(site.node) if stored and site.node is not None else None
+    lines = [where, *carets(site, around), *(f"  {info.described()}" for info in infos)]
     if said:
         lines.append(f"  {said}")
     tried = _chosen(candidates, failed, builder, site, _names(call))
     if tried is not None:
         lines.append(f"  try: {tried[0]}{tried[1]}")
     lines.append(f"  torch: {first_line(error)}")
-    return Failure(
-        step.line, step.expression or step.code, "\n".join(lines), tried[0] if tried else None
-    )
+    code = site.code if stored else failed.code
+    return Failure(step.line, code, "\n".join(lines), tried[0] if tried else None)
 
 
 def _clash(failed: Failed, step: Step, builder: Builder) -> tuple[str, list[Candidate]]:
@@ -125,6 +125,15 @@ def _clash(failed: Failed, step: Step, builder: Builder) -> tuple[str, list[Cand
         if builder.recorder.strict:
             raise
         return "", []
+
+
+def _written(op: Operation, which: int) -> str | None:
+    """Write an operand; one of a list that is written as a whole by its place in it."""
+    written, (argument, place) = op.operand(which), op.bound.places[which]
+    others = [i for i, (name, _) in enumerate(op.bound.places) if name == argument]
+    if written is None or len(others) < 2 or any(op.operand(i) != written for i in others):
+        return written
+    return f"{on(written)}[{place}]"
 
 
 def _passed(step: Step, site: Site, which: int) -> str | None:

@@ -19,14 +19,28 @@ from .picking import along_its_name, less_one
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "bool")
 
 
-@clash("getitem", "setitem")
+@clash("getitem")
 def item(failed: Failed) -> tuple[str, list[Candidate]]:
     """Explain ``x[…]``, where an index does not lie in x or does not fit another one."""
+    return _index(failed) if failed.infos else ("", [])
+
+
+@clash("setitem")
+def place(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Explain ``x[…] = y``; corrections are whole statements."""
     if not failed.infos:
         return "", []
-    written = in_place(failed)
-    if written is not None:
-        return written
+    said, found = in_place(failed) or _index(failed)
+    return said, [_whole(failed, candidate) for candidate in found]
+
+
+def _whole(failed: Failed, candidate: Candidate) -> Candidate:
+    if failed.written is None or not isinstance(ast.parse(candidate.code).body[0], ast.Expr):
+        return candidate
+    return Candidate(f"{candidate.code} = {failed.written}", candidate.run)
+
+
+def _index(failed: Failed) -> tuple[str, list[Candidate]]:
     x, error = failed.infos[0], str(failed.error)
     if "too many indices" in error:
         count = sum(part is not None and part is not Ellipsis for part in index_of(failed))
@@ -39,7 +53,7 @@ def item(failed: Failed) -> tuple[str, list[Candidate]]:
         return _pair(failed)
     if "out of bounds" in error:
         return _outside(failed)
-    if failed.op.torch_name == "__setitem__" and len(failed.infos) > 1:
+    if failed.op.name == "setitem" and len(failed.infos) > 1:
         return assigned(failed, index_of(failed))
     return f"the index must lie inside {x.described()}", []
 

@@ -66,7 +66,7 @@ def _missing(failed: Failed, axis: int) -> Iterator[Candidate]:
     if failed.op.name != "cat" or len(changes) != 1:
         return
     ((which, (code, change)),) = changes.items()
-    yield _with(failed, which, code, change, axis)
+    yield from _with(failed, which, code, change, axis)
 
 
 def _completed(
@@ -122,8 +122,7 @@ def _one_after_the_other(failed: Failed, place: int, axis: int) -> Iterator[Cand
         return
     rows = [info.shape[:place] + info.shape[place + 1 :] for info in failed.infos]
     if len(set(rows)) == 1:
-        code = f"torch.cat([{', '.join(failed.names)}], dim={_back(place, ndim)})"
-        yield Candidate(code, functools.partial(torch.cat, dim=place))
+        yield _cat(failed, place, _back(place, ndim))
 
 
 def _back(axis: int, ndim: int) -> int:
@@ -140,7 +139,7 @@ def _moved(failed: Failed, axis: int) -> Iterator[Candidate]:
             if all(dims[p] == first.dims[p] for p in range(len(dims)) if p != axis):
                 code = f"{on(info.name)}.transpose({i}, {j})"
                 change = functools.partial(torch.transpose, dim0=i, dim1=j)
-                yield _with(failed, which, code, change, axis)
+                yield from _with(failed, which, code, change, axis)
     for which, info in enumerate(failed.infos):
         other = failed.infos[which - 1]
         places = [p for p in range(len(info.shape)) if p != axis]
@@ -155,7 +154,7 @@ def _moved(failed: Failed, axis: int) -> Iterator[Candidate]:
             ]
             words.insert(axis, "-1")
             code = f"{on(info.name)}.expand({', '.join(words)})"
-            yield _with(failed, which, code, functools.partial(_expanded, sizes), axis)
+            yield from _with(failed, which, code, functools.partial(_expanded, sizes), axis)
 
 
 def _expanded(sizes: list[int], x: Tensor) -> Tensor:
@@ -164,19 +163,29 @@ def _expanded(sizes: list[int], x: Tensor) -> Tensor:
 
 def _with(
     failed: Failed, which: int, code: str, change: Callable[[Tensor], Tensor], axis: int
-) -> Candidate:
+) -> Iterator[Candidate]:
     def run(t: Tensors) -> Tensor:
         return torch.cat([change(x) if i == which else x for i, x in enumerate(t)], dim=axis)
 
-    return Candidate(failed.instead(failed.infos[which].name, code), run)
+    new = failed.instead(failed.names[which], code)
+    if new != code:  # in a list that another line has made it is not written here
+        yield Candidate(new, run)
 
 
 def _along(failed: Failed, first: TensorInfo, other: TensorInfo) -> Iterator[Candidate]:
     """Join along the axis that differs, if it is the only one."""
-    names = ", ".join(failed.names)
     apart = [p for p, (a, b) in enumerate(zip(first.dims, other.dims, strict=True)) if a != b]
     for place in apart:
         others = [d for info in failed.infos for p, d in enumerate(info.shape) if p != place]
         if len(apart) == 1 and others:
-            code = f"torch.cat(({names}), dim={place - len(first.shape)})"
-            yield Candidate(code, functools.partial(torch.cat, dim=place))
+            yield _cat(failed, place, place - len(first.shape))
+
+
+def _cat(failed: Failed, place: int, written: int) -> Candidate:
+    """Join along another axis; the list stays as it is written."""
+    node = call_of(failed)
+    tensors = [word.value for word in node.keywords if word.arg == "tensors"] if node else []
+    tensors = tensors or (node.args if node is not None else [])
+    listed = ast.unparse(tensors[0]) if tensors else f"({', '.join(failed.names)})"
+    run = functools.partial(torch.cat, dim=place)
+    return Candidate(f"torch.cat({listed}, dim={written})", run)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import linecache
 
 from ..source import LONGEST, Site, short
@@ -13,16 +14,20 @@ def at(file: str | None, line: int | None) -> str:
     return f" at {file}, line {line}" if file else f" at line {line}"
 
 
-def carets(site: Site) -> list[str]:
-    """Show the line, and under it the expression that failed."""
+def carets(site: Site, node: ast.AST | None = None) -> list[str]:
+    """Show the line, and under it the expression that failed, or what a correction replaces."""
     line = linecache.getline(site.path, site.line) if site.line else ""
     text = line.strip()
     if not text:
         return [f"    {site.code}"] if site.code else []
     lines = [f"    {short(text)}"]
-    if site.columns is not None and len(text) <= LONGEST:
+    columns = site.columns
+    if isinstance(node, ast.stmt | ast.expr):
+        one = node.lineno == node.end_lineno == site.line
+        columns = (node.col_offset, node.end_col_offset or 0) if one else columns
+    if columns is not None and len(text) <= LONGEST:
         raw = line.encode()
-        before, under = (raw[: site.columns[0]], raw[site.columns[0] : site.columns[1]])
+        before, under = (raw[: columns[0]], raw[columns[0] : columns[1]])
         indent = len(line) - len(line.lstrip())
         start, width = len(before.decode(errors="replace")), len(under.decode(errors="replace"))
         lines.append("    " + " " * (start - indent) + "^" * width)

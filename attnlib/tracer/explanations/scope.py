@@ -27,7 +27,8 @@ _BUILTIN = {"len", "int", "float", "range", "max", "min"}
 class Watch(Protocol):
     """What follows a correction while it runs."""
 
-    recorder: AbstractContextManager
+    @property
+    def recorder(self) -> AbstractContextManager: ...
 
     def empty(self, real: Tensor, made: Tensor) -> None: ...
 
@@ -117,6 +118,8 @@ class Scope:
     def run(self, code: str, device: str = "meta", trial: Watch | None = None) -> Any:
         """Run an expression, or ``x += y``, with empty tensors in place of the reader's."""
         tree = ast.parse(code)
+        if len(tree.body) != 1:
+            raise Unreadable(code)
         (statement,) = tree.body
         emptied = _Emptied(self, device, trial)
         tree = ast.fix_missing_locations(emptied.visit(tree))

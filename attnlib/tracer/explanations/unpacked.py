@@ -16,7 +16,7 @@ Told = tuple[str, list[str]]
 
 def unpacked(node: ast.AST | None, parents: dict, scope: Scope, describe: Describe) -> Told:
     """Say how many parts there are, and along which axis there would be as many as names."""
-    target, value = _sides(node, parents)
+    target, value = sides(node, parents)
     if target is None or value is None:
         return "", []
     names = [ast.unparse(item) for item in target.elts]
@@ -39,9 +39,10 @@ def unpacked(node: ast.AST | None, parents: dict, scope: Scope, describe: Descri
     return "", []
 
 
-def _sides(
+def sides(
     node: ast.AST | None, parents: dict
-) -> tuple[ast.Tuple | ast.List | None, ast.AST | None]:
+) -> tuple[ast.Tuple | ast.List | None, ast.expr | None]:
+    """Return the names before the ``=``, and the value that is to be unpacked into them."""
     while node is not None and not isinstance(node, ast.Assign):
         node = parents.get(node)
     if node is None or not isinstance(node.targets[0], ast.Tuple | ast.List):

@@ -1,0 +1,144 @@
+"""Programs that raise, each beside what its writer meant: a correction pasted gives the same.
+
+Each sample: the program, the one that was meant, the shapes that go in, their dims. Of those in
+``SILENT`` nothing says what was meant, or no one line corrects it: nothing may be offered.
+"""
+
+from __future__ import annotations
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+PASTED: dict[str, tuple] = {}
+SILENT: dict[str, tuple] = {}
+QK, QKV = dict.fromkeys("qk", "batch S H"), dict.fromkeys("qkv", "batch S H")
+THREE = [(2, 7, 5)] * 3
+
+
+def sample(shapes, dims, meant=None):
+    """Keep a program; without a meaning it belongs to those that nothing is offered for."""
+
+    def keep(program):
+        if meant is None:
+            SILENT[program.__name__] = (program, shapes, dims)
+        else:
+            PASTED[program.__name__] = (program, meant, shapes, dims)
+        return program
+
+    return keep
+
+
+def weight(*shape):
+    return nn.Parameter(torch.randn(*shape))
+
+
+# A product in a call becomes one with @, whatever stands around it.
+
+
+@sample(THREE, QKV, lambda q, k, v: (q @ k.mT).softmax(-1) @ v)
+def a_method_after_it(q, k, v):
+    return torch.matmul(q, k).softmax(-1) @ v
+
+
+@sample(THREE, QKV, lambda q, k, v: (q @ k.mT * 5**-0.5).softmax(-1) @ v)
+def a_method_that_writes_after_it(q, k, v):
+    s = q.bmm(k).mul_(q.size(-1) ** -0.5)
+    return s.softmax(-1) @ v
+
+
+@sample(THREE[:2], QK, lambda q, k: -((q @ k.mT) ** 2))
+def a_power_of_it(q, k):
+    return -(torch.matmul(q, k) ** 2)
+
+
+@sample(THREE[:2], QK, lambda q, k: 2 ** (q @ k.mT))
+def a_power_by_it(q, k):
+    return 2 ** torch.matmul(q, k)
+
+
+@sample([(2, 7, 5), (5, 8)], {"x": "batch S H"}, lambda x, w: (x @ w).softmax(-1))
+def a_method_after_a_layer(x, w):
+    return F.linear(x, w).softmax(-1)
+
+
+@sample([(2, 7, 8), (5, 8)], {"x": "batch S n_embd"}, lambda x, w: F.linear(x, w).relu())
+def a_method_over_two_lines(x, w):
+    return (
+        torch.matmul(x, w)
+        .relu()
+    )  # fmt: skip
+
+
+@sample(
+    [(3, 7), (3, 6, 7)],
+    {"alpha": "batch S", "enc": "batch H S"},
+    lambda alpha, enc: torch.einsum("bs,bhs->bh", alpha, enc),
+)
+def an_axis_less_after_it(alpha, enc):
+    return torch.bmm(alpha.unsqueeze(1), enc).squeeze(1)
+
+
+@sample(THREE, QKV, lambda q, k, v: (q @ k.mT).softmax(-1) @ v)
+def an_argument(q, k, v):
+    return F.softmax(torch.bmm(q, k), dim=-1) @ v
+
+
+# What is written into.
+
+
+@sample([weight(4, 3)], None, lambda w: w * 0.5)
+def a_leaf_changed(w):
+    w *= 0.5
+    return w
+
+
+@sample([weight(4, 3)], None, lambda w: w * 0.5)
+def a_leaf_changed_by_a_method(w):
+    w.mul_(0.5)
+    return w
+
+
+@sample([weight(4, 3)], None, lambda w: torch.relu(w) + 1)
+def a_leaf_changed_by_a_function(w):
+    torch.relu_(w)
+    return w + 1
+
+
+@sample([weight(4, 3)], None, lambda w: torch.cat([torch.zeros(1, 3), w[1:]]))
+def a_leaf_written_into(w):
+    w[0] = 0.0
+    return w
+
+
+@sample([(7, 7), (3, 7, 7)], {"s": "S S", "bias": "head S S"}, lambda s, bias: s + bias)
+def what_cannot_grow(s, bias):
+    s += bias
+    return s
+
+
+@sample([(6, 4)], {"rows": "n_embd S"}, lambda rows: F.pad(rows.mT, (0, 0, 1, 0)))
+def a_value_that_lies_otherwise(rows):
+    table = torch.zeros(5, 6)
+    table[1:] = rows
+    return table
+
+
+@sample([(2, 7, 5)], {"x": "batch S H"}, lambda x: x[:, 1:] - x[:, :-1])
+def a_name_that_stands_twice(x):
+    return x - x[:, :-1]
+
+
+# What is taken apart, what is joined.
+
+
+@sample([(2, 7, 9)], {"x": "batch S n_embd"}, lambda x: x[..., 3:6])
+def pieces_along_the_first_axis(x):
+    q, k, v = x.chunk(3)
+    return k
+
+
+@sample([(2, 7, 4), (2, 7, 5)], None, lambda a, b: torch.cat([a, b], -1))
+def a_list_made_before(a, b):
+    parts = [a, b]
+    return torch.cat(parts, dim=1)
