@@ -28,6 +28,7 @@ def assemble(
     trace.title, trace.torch = title, torch.__version__.split("+")[0]
     trace.steps = builder.build()
     trace.warnings = [*builder.findings.warnings(), *builder.mixtures.warnings()]
+    trace.warnings += builder.attended.warnings()
     trace.dropped = builder.recorder.dropped
     trace.output = output
     trace._inside = {at for at, step in enumerate(flat(trace.steps)) if id(step) in builder.inside}

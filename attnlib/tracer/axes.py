@@ -12,7 +12,7 @@ Places = list[int | None]  # for each axis of the input, where it stands in the 
 
 PERMUTING = ("transpose", "T", "H", "permute", "movedim")
 _SHAPING = {"view", "reshape", "flatten", "unflatten", "squeeze", "unsqueeze"}
-MOVING = {*PERMUTING, "expand", "expand_as", *_SHAPING}
+_MOVING = {*PERMUTING, "expand", "expand_as", *_SHAPING}
 
 
 def permuted(name: str, params: Mapping[str, Any], n: int) -> list[int]:
@@ -30,10 +30,19 @@ def permuted(name: str, params: Mapping[str, Any], n: int) -> list[int]:
     return order
 
 
+def moves(op: Operation) -> bool:
+    """Does an operation keep all numbers, and at most move axes? ``x[:, None]`` does too."""
+    if op.name != "getitem":
+        return op.name in _MOVING
+    index = op.params["index"]
+    index = index if isinstance(index, tuple) else (index,)
+    return all(part is None or part is Ellipsis or part == slice(None) for part in index)
+
+
 def moved(op: Operation) -> Places:
     """Follow the axes of the first input through an operation that moves them, or none."""
     old, new = op.inputs[0].shape, op.shape
-    if op.name in _SHAPING:
+    if op.name in _SHAPING or op.name == "getitem":
         return _reshaped(old, new)
     if op.name in PERMUTING:
         order = permuted(op.name, op.params, len(old))

@@ -12,6 +12,7 @@ import torch
 from torch import nn
 
 from ..errors import ShapeError
+from .attended import Attended
 from .findings import Findings
 from .frames import LIBRARY, kind_of
 from .given import Given
@@ -41,7 +42,8 @@ class Builder:
     ) -> None:
         self.recorder = recorder
         self.findings = Findings(recorder.symbols)
-        self.mixtures = Mixtures(recorder.symbols)
+        self.attended = Attended(recorder.symbols)
+        self.mixtures = Mixtures(recorder.symbols, self.attended)
         self.tensors = Tensors(recorder.states, recorder.symbols)
         self.steps: list[Step] = []
         self.inside: set[int] = set()  # rows that a call of a library did, by id
@@ -153,6 +155,7 @@ class Builder:
             self.tensors.made(state, step)
         if call.error is None:
             self._attempt(self.mixtures.follow, op, site)
+            self._attempt(self.attended.follow, op, site)
         return step
 
     def _note(self, op: Operation, call: Call) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections import Counter
 
-from .labels import CODE, LAYER, Label, laid
+from ..dims import role
+from .labels import CODE, DIMS, LAYER, Label, laid
 from .notes import Call
 from .rows import Warning
 from .source import Site
@@ -48,6 +49,9 @@ class Findings:
             return
         if self.symbols.within(a, b) or self.symbols.within(b, a):
             return  # n_embd and H where heads = 1: of one size here, but not one
+        if verb == SUMS and _two_lengths(a, b):
+            self._collide(a, b, call, site, verb)
+            return
         if a.strong and b.strong and self._apart(a, b):
             self._collide(a, b, call, site, verb)
             return
@@ -122,6 +126,15 @@ def _shared(names: set[tuple[str, object]], label: Label) -> bool:
         for other, place in _names(label)
         for name, scope in names
     )
+
+
+def _two_lengths(a: Label, b: Label) -> bool:
+    """Did the caller name two numbers of tokens? A sum over both mixes keys of one with the other.
+
+    Other names of the caller may well be one dim's (``n_embd`` of an input, ``C`` of its weights).
+    """
+    known = [min(label.root().names)[::2] for label in (a, b) if label.root().names]
+    return len(known) == 2 and all(rank == DIMS and role(name) == "S" for rank, name in known)
 
 
 def _names(label: Label) -> set[tuple[str, object]]:

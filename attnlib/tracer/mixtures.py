@@ -11,17 +11,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from ..dims import role
-from .axes import MOVING, Places, lined_up, moved
+from .attended import Attended
+from .axes import Places, lined_up, moved, moves
 from .equations import spread
-from .labels import Label
-from .normalising import corrected
 from .notes import Identity, State
 from .operation import Operation
 from .rows import Warning
 from .rules import RULES, pointwise
+from .shares import Fact, Origin, Scores, Terms, Total, Weights, pooled, told
 from .source import Site
 from .symbols import Symbols
 
@@ -30,68 +29,16 @@ _ALONG_AN_AXIS = {
     "softmax", "log_softmax", "softmin", "cumsum", "cumprod", "logcumsumexp", "cummax", "cummin",
     "flip", "roll", "normalize", "batch_norm", "tril", "triu", "argsort",
 }  # fmt: skip
-# What takes tokens for itself: its shares are meant to add up over the takers.
-_TAKERS = re.compile(r"slot|cluster|expert|centroid|proto|caps|class|concept|component|topic|group")
-
-
-@dataclass(eq=False)
-class Origin:
-    """Weights where they were normalised, and what became of them."""
-
-    site: Site
-    op: Operation
-    labels: list[Label]  # of the scores that were normalised
-    axis: int
-    pair: tuple[int, int]  # the axes of the two sets that were compared
-    fits: bool = False  # the weights are used so that they do add up, or so that it is no matter
-    wrong: tuple[Site, int] | None = None  # the product, and the axis that it sums over
-
-    def mixed(self, axis: int, site: Site) -> None:
-        """Note the axis that a product sums over."""
-        keys = axis in self.pair and (axis == len(self.labels) - 1 or self.axis not in self.pair)
-        if axis == self.axis:
-            self.fits = True
-        elif keys and self.wrong is None:
-            self.wrong = (site, axis)
-
-
-@dataclass(frozen=True)
-class Scores:
-    """A comparison: where the axes of the two sets stand."""
-
-    pair: tuple[int, int]
-
-
-@dataclass(frozen=True)
-class Weights:
-    """Normalised scores: where each axis stands that they had then."""
-
-    origin: Origin
-    places: tuple[int | None, ...]
-
-    def was(self, place: int) -> int | None:
-        """Return which axis it was that stands at a place now."""
-        return self.places.index(place) if place in self.places else None
-
-
-@dataclass(frozen=True)
-class Total:
-    """A sum over one axis of scores, or of weights."""
-
-    of: Identity
-    axis: int
-    pair: tuple[int, int]
-    origin: Origin | None = None
-
-
-Fact = Scores | Weights | Total
+# The gradient of the output goes back through transposed weights.
+_GRADIENT = re.compile(r"(?i)(d|grad|g)(_.*|o|out|output|y)?$")
 
 
 class Mixtures:
     """Follow scores and weights through the operations of a run, in order."""
 
-    def __init__(self, symbols: Symbols) -> None:
+    def __init__(self, symbols: Symbols, attended: Attended) -> None:
         self._symbols = symbols
+        self._attended = attended
         self._facts: dict[Identity, Fact] = {}
         self._features: dict[Identity, int] = {}  # where the last axis stands, if not last
         self._inputs: set[Identity] = set()
@@ -128,10 +75,10 @@ class Mixtures:
         said: set[tuple] = set()
         for origin in self._origins:
             key = (origin.site.path, origin.site.line, origin.site.columns)
-            taken = _TAKERS.search(self._symbols.text(origin.labels[origin.axis]))
-            if origin.wrong is not None and not origin.fits and not taken and key not in said:
+            warning = told(origin, self._symbols)
+            if warning is not None and key not in said:
                 said.add(key)
-                yield self._warning(origin, *origin.wrong)
+                yield warning
 
     # -- what a tensor is -------------------------------------------------------------------
 
@@ -160,7 +107,7 @@ class Mixtures:
 
     def _feature_place(self, op: Operation) -> int | None:
         """Follow the axis that stood last when a tensor was made."""
-        if op.name in MOVING:
+        if moves(op):
             return moved(op)[self._feature_axis(op.inputs[0])] if op.inputs[0].shape else None
         if _number_by_number(op):
             for state in op.inputs:
@@ -177,10 +124,10 @@ class Mixtures:
         if op.name in ("matmul", "einsum"):
             return self._compared(op)
         if op.name in ("sum", "nansum"):
-            return self._summed(op, first)
+            return self._summed(op, first, site)
         if op.name == "setitem":
             return self._scores(op, first)
-        if op.name in MOVING:
+        if moves(op):
             return self._carried(self._facts.get(first.identity) or self._scores(op, first), op)
         if op.name == "getitem":
             fact = self._facts.get(first.identity)
@@ -191,8 +138,10 @@ class Mixtures:
         if by_hand is not None:
             return by_hand
         weights = self._weights(first)
-        if weights is not None:
-            return weights if op.name in _KEEPING else None
+        if weights is not None and op.name in _KEEPING:
+            return weights
+        if any(self._weights(state) for state in op.inputs):
+            return self._multiplied(op)
         for state in op.inputs:
             fact = self._facts.get(state.identity) or self._scores(op, state)
             if isinstance(fact, Scores):
@@ -203,10 +152,10 @@ class Mixtures:
         return None
 
     def _normalised(self, op: Operation, site: Site, scores: State, axis: int) -> Weights | None:
-        known = self._scores(op, scores)
-        if known is None:
+        known, labels = self._scores(op, scores), op.labels(scores)
+        if known is None and not (labels and pooled(labels[axis], self._symbols)):
             return None
-        origin = Origin(site, op, op.labels(scores), axis, known.pair)
+        origin = Origin(site, op, labels, axis, known.pair if known else ())
         self._origins.append(origin)
         return Weights(origin, tuple(range(len(scores.shape))))
 
@@ -233,19 +182,24 @@ class Mixtures:
             return None
         return Scores((right.index(free[0][0]), right.index(free[1][0])))
 
-    def _summed(self, op: Operation, state: State) -> Total | None:
-        """Note a sum over one axis: what is divided by it will add up to 1."""
+    def _summed(self, op: Operation, state: State, site: Site) -> Total | None:
+        """Note a sum over one axis: what is divided by it will add up to 1; of terms it mixes."""
         axis = op.params.get("dim")
         axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
         if not isinstance(axis, int):
             return None
         weights = self._weights(state)
+        if isinstance(weights, Terms):
+            was = weights.was(axis)
+            if was is not None:
+                weights.origin.mixed(was, site)
+            return None
         if weights is not None:
             origin = weights.origin
-            told = weights.was(axis) != origin.axis  # over the axis that adds up it says nothing
-            return Total(state.identity, axis, origin.pair, origin) if told else None
+            says = weights.was(axis) != origin.axis  # over the axis that adds up it says nothing
+            return Total(state.identity, axis, origin) if says else None
         scores = self._scores(op, state)
-        return None if scores is None else Total(state.identity, axis, scores.pair)
+        return None if scores is None else Total(state.identity, axis)
 
     def _divided(self, op: Operation, site: Site) -> Weights | None:
         """See what is done with a sum: exponentials over it are a softmax by hand."""
@@ -263,12 +217,31 @@ class Mixtures:
                 return self._normalised(op, site, numerator, total.axis)
         return None
 
+    def _multiplied(self, op: Operation) -> Terms | None:
+        """See weights times values, a new axis of theirs beside those of the weights."""
+        known = [(state, self._weights(state)) for state in op.inputs]
+        for state, weights in known:
+            others = [its for its, _ in known if its is not state]
+            if weights is None:
+                continue
+            if any(isinstance(self._facts.get(its.identity), Scores) for its in others):
+                weights.origin.fits = True  # a gradient, by hand
+            if op.name != "mul" or len(others) != 1 or self._weights(others[0]) is not None:
+                continue
+            places = lined_up(state.shape, op.shape)
+            kept = [None if place is None else places[place] for place in weights.places]
+            new = [place for place in places if place not in kept]
+            wide = any(op.shape[place] > 1 for place in new if place is not None)
+            if wide and not self._is_fixed(others[0]):
+                return Terms(weights.origin, tuple(kept))
+        return None
+
     def _carried(self, fact: Fact | None, op: Operation) -> Fact | None:
         """Take what is known of a tensor along when its axes move."""
         places: Places = moved(op)
         if isinstance(fact, Weights):
             kept = [None if place is None else places[place] for place in fact.places]
-            return Weights(fact.origin, tuple(kept))
+            return type(fact)(fact.origin, tuple(kept))
         if isinstance(fact, Scores):
             query, key = (places[axis] for axis in fact.pair)
             return None if query is None or key is None else Scores((query, key))
@@ -288,33 +261,16 @@ class Mixtures:
             axes = {weights.was(place) for place in _summed_over(op, which)}
             normal = weights.origin.axis
             alone = sum(fact is not None for _, fact in known) == 1 and not fixed
+            values = [state for state, fact in known if fact is None]
+            backward = any(_GRADIENT.match(state.identity.name or "") for state in values)
             if normal in axes:
                 weights.origin.fits = True
-            elif alone and weights.places[normal] is not None and len(axes) == 1:
+                if op.name == "matmul" and (normal - 1, normal) == weights.origin.pair:
+                    self._attended.mixed(op, site, weights.origin.labels)
+            elif alone and not backward and weights.places[normal] is not None and len(axes) == 1:
                 axis = axes.pop()
                 if axis is not None:
                     weights.origin.mixed(axis, site)
-
-    # -- in words ---------------------------------------------------------------------------
-
-    def _warning(self, origin: Origin, product: Site, axis: int) -> Warning:
-        words = [self._symbols.text(label) for label in origin.labels]
-        over, summed = words[origin.axis], words[axis]
-        site = origin.site
-        code = " ".join(product.expression.split()) or product.code
-        where = "" if product.line == site.line else f" in line {product.line}"
-        message = (
-            f"this makes the weights add up to 1 over {_called(over, origin.axis)} of "
-            f"({', '.join(words)}), but {code}{where} sums over {_called(summed, axis)}: "
-            f"the shares that it mixes do not add up to 1"
-        )
-        said = corrected(site, origin.op, axis - len(words))
-        message += f"; try: {said}" if said else ""
-        return Warning(site.line, site.expression or site.code, message, (over, summed))
-
-
-def _called(word: str, axis: int) -> str:
-    return f"axis {axis}" if word.isdigit() else f"{word} (axis {axis})"
 
 
 def _number_by_number(op: Operation) -> bool:

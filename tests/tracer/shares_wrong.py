@@ -224,3 +224,120 @@ def looked_at_while_it_runs():
         return weights @ wv(x)
 
     return attend, (torch.randn(2, 5, 6),), "batch S n_embd"
+
+
+BACK = "sum over axis 2 there, or normalise over axis 1 here"
+
+
+def self_attention(mix):
+    """Make a sample of weights that are right, (batch, S, S), and of what is done with them."""
+
+    def build():
+        wq, wk, wv = maps(6, 4)
+        return (lambda x: mix(wq(x), wk(x), wv(x))), (torch.randn(2, 5, 6),), "batch S n_embd"
+
+    return build
+
+
+@wrong("weights = (q @ k.mT / 2).softmax(-1)", ("S",), BACK)
+def weights_turned():
+    def mix(q, k, v):
+        weights = (q @ k.mT / 2).softmax(-1)
+        return weights.mT @ v
+
+    return self_attention(mix)()
+
+
+@wrong("weights = (q @ k.mT).softmax(-1)", ("S",), BACK)
+def values_turned():
+    def mix(q, k, v):
+        weights = (q @ k.mT).softmax(-1)
+        return v.mT @ weights
+
+    return self_attention(mix)()
+
+
+@wrong("weights = (q @ k.mT).softmax(-1)", ("S",), BACK)
+def letters_exchanged():
+    def mix(q, k, v):
+        weights = (q @ k.mT).softmax(-1)
+        return torch.einsum("bqk,bqd->bkd", weights, v)
+
+    return self_attention(mix)()
+
+
+@wrong("weights = scores.softmax(-1)", ("Sq", "Sk"), BACK)
+def keys_ask_the_queries():
+    def mix(q, k, v):
+        scores = k @ q.mT
+        weights = scores.softmax(-1)
+        return weights.mT @ v
+
+    given = (torch.randn(2, 5, 6), torch.randn(2, 7, 6), torch.randn(2, 7, 4))
+    return mix, given, {"q": "batch Sq H", "k": "batch Sk H", "v": "batch Sk Hv"}
+
+
+@wrong("weights = (q @ k.mT).softmax(1)", ("S",), "(q @ k.mT).softmax(-1)")
+def multiplied_and_summed():
+    def mix(q, k, v):
+        weights = (q @ k.mT).softmax(1)
+        return (weights[..., None] * v[:, None]).sum(2)
+
+    return self_attention(mix)()
+
+
+def pooling(build):
+    def sample():
+        mix = build()
+        given = (torch.randn(3, 5, 6), torch.randn(6))
+        return mix, given, {"x": "batch S n_embd", "a": "n_embd"}
+
+    sample.__name__, sample.__module__ = build.__name__, build.__module__
+    return sample
+
+
+@wrong("weights = (x @ a).softmax(0)", ("batch", "S"), "(x @ a).softmax(-1)")
+@pooling
+def pooled_by_letters():
+    def pool(x, a):
+        weights = (x @ a).softmax(0)
+        return torch.einsum("bs,bse->be", weights, x)
+
+    return pool
+
+
+@wrong("weights = torch.softmax(x @ a, dim=0)", ("batch", "S"), "torch.softmax(x @ a, dim=-1)")
+@pooling
+def pooled_by_a_sum():
+    def pool(x, a):
+        weights = torch.softmax(x @ a, dim=0)
+        return (weights.unsqueeze(-1) * x).sum(1)
+
+    return pool
+
+
+@wrong("weights = F.softmax(x @ a, 0)", ("batch", "S"), "F.softmax(x @ a, -1)")
+@pooling
+def pooled_by_a_product():
+    def pool(x, a):
+        weights = F.softmax(x @ a, 0)
+        return torch.bmm(weights.unsqueeze(1), x).squeeze(1)
+
+    return pool
+
+
+@wrong("weights = self.score(torch.tanh(", ("batch", "S"), ".softmax(-2)")
+def additive_attention_over_the_batch():
+    class Additive(nn.Module):
+        def __init__(self, width, inner):
+            super().__init__()
+            self.query, self.key = nn.Linear(width, inner), nn.Linear(width, inner)
+            self.score = nn.Linear(inner, 1)
+
+        def forward(self, query, keys):
+            hidden = self.query(query)[:, None] + self.key(keys)
+            weights = self.score(torch.tanh(hidden)).softmax(0)
+            return (weights.mT @ keys).squeeze(1)
+
+    given = (torch.randn(3, 6), torch.randn(3, 5, 6))
+    return Additive(6, 4), given, {"query": "batch n_embd", "keys": "batch S n_embd"}

@@ -8,6 +8,7 @@ import torch
 from attnlib import trace
 from attnlib.dims import role
 from tests.tracer import (
+    attended_correct,
     blind_correct,
     fresh_correct,
     further_correct,
@@ -25,7 +26,8 @@ BLIND = {f"blind {name}": build for name, build in blind_correct.SAMPLES.items()
 UNSEEN = {f"unseen {name}": build for name, build in unseen_correct.SAMPLES.items()}
 FRESH = {f"fresh {name}": build for name, build in fresh_correct.SAMPLES.items()}
 SHARES = {f"shares {name}": build for name, build in shares_correct.SAMPLES.items()}
-ALL = {**OURS, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH, **SHARES}
+ATTENDED = {f"attended {name}": build for name, build in attended_correct.SAMPLES.items()}
+ALL = {**OURS, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH, **SHARES, **ATTENDED}
 
 LENGTHS = {"src", "src_len", "items"}  # what samples call their tokens besides S, T and so on
 # A loop over samples or chunks has other operations at other sizes; a library asks for a value.
