@@ -142,3 +142,113 @@ def pieces_along_the_first_axis(x):
 def a_list_made_before(a, b):
     parts = [a, b]
     return torch.cat(parts, dim=1)
+
+
+# A view of what lies in another order: a reshape would run, and cut or join the wrong numbers.
+
+
+def attended(w, v):
+    return (w @ v).transpose(1, 2).flatten(2)
+
+
+def in_heads(x):
+    return x[..., :12].unflatten(-1, (3, 4)).transpose(1, 2) * 2
+
+
+@sample([(2, 7, 24)], {"x": "batch S n_embd"}, in_heads)
+def heads_cut_before_tokens(x):
+    B, S, E = x.shape
+    q, k = x.chunk(2, -1)
+    return q.view(B, 3, S, 4) * 2
+
+
+@sample([(2, 7, 24)], None, in_heads)
+def heads_of_nameless_tokens(x):
+    B, S, E = x.shape
+    heads = 3
+    q, k = x.chunk(2, -1)
+    q = q.view(B, heads, S, E // 2 // heads)
+    return q * 2
+
+
+WEIGHED = {"w": "batch head S S", "v": "batch head S H"}
+
+
+@sample([(2, 3, 7, 7), (2, 3, 7, 4)], WEIGHED, attended)
+def heads_joined_with_features_before_tokens(w, v):
+    y = w @ v
+    B, h, S, D = y.shape
+    return y.transpose(-1, -2).view(B, S, h * D)
+
+
+@sample([(2, 3, 7, 7), (2, 3, 7, 4)], WEIGHED, attended)
+def heads_joined_where_they_stand(w, v):
+    y = (w @ v).transpose(-1, -2).contiguous().transpose(-1, -2)
+    return y.view(2, 7, -1)
+
+
+@sample([(2, 3, 7, 7), (2, 3, 7, 4)], WEIGHED, attended)
+def heads_joined_as_they_should_be(w, v):
+    y = (w @ v).transpose(1, 2)
+    return y.view(2, 7, -1)
+
+
+@sample([(2, 7, 24)], {"x": "batch S n_embd"}, lambda x: in_heads(x).mT / 2)
+def heads_cut_with_tokens_last(x):
+    B, S, E = x.shape
+    q, k = x.chunk(2, -1)
+    return q.view(B, 3, 4, S)
+
+
+@sample([(2, 7, 24)], {"x": "batch S n_embd"})
+def heads_cut_before_samples(x):
+    B, S, E = x.shape
+    q, k = x.chunk(2, -1)
+    return q.view(S, 3, B, 4)
+
+
+# Weights add up to 1 over the keys: only the keys are summed over.
+
+
+def attends(q, k, v):
+    return (q @ k.mT).softmax(-1) @ v
+
+
+CROSS = {"q": "batch Sq H", "k": "batch Sk H", "v": "batch Sk Hv"}
+TWO_LENGTHS = [(2, 5, 6), (2, 7, 6), (2, 7, 4)]
+
+
+@sample(THREE, QKV, attends)
+def values_before_weights(q, k, v):
+    w = (q @ k.mT).softmax(-1)
+    return v @ w
+
+
+@sample(THREE, None, attends)
+def nameless_values_before_weights(q, k, v):
+    w = F.dropout(torch.softmax(q @ k.transpose(1, 2), dim=-1), 0.0)
+    return torch.matmul(v, w)
+
+
+@sample(TWO_LENGTHS, CROSS, attends)
+def values_of_other_tokens_before_weights(q, k, v):
+    w = (q @ k.mT).softmax(-1)
+    return v @ w
+
+
+@sample(TWO_LENGTHS, CROSS)
+def keys_in_the_rows(q, k, v):
+    s = k @ q.mT
+    return s.softmax(-1) @ v
+
+
+@sample(TWO_LENGTHS, None)
+def nameless_keys_in_the_rows(q, k, v):
+    w = torch.softmax(torch.bmm(k, q.transpose(1, 2)), dim=2)
+    return torch.bmm(w, v)
+
+
+@sample(TWO_LENGTHS, CROSS, lambda q, k, v: (q @ k.mT).softmax(-1) @ v)
+def keys_in_the_rows_and_over_them(q, k, v):
+    w = (k @ q.mT).softmax(1)
+    return w @ v

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from attnlib import trace
+from attnlib.tracer.explanations.judged import Judge
 from tests.tracer.pasted_raising import PASTED, SILENT
 from tests.tracer.pasting import pasted
 
@@ -36,3 +37,20 @@ def test_what_is_pasted_is_what_was_meant(name):
 def test_where_no_line_corrects_it_nothing_is_offered(name):
     error = failing(*SILENT[name])
     assert error.suggestion is None, error.message
+
+
+def test_what_is_warned_of_is_not_offered_and_leaves_nothing_behind(monkeypatch):
+    """A reshape would run where the view does not: the tracer's own warning speaks against it."""
+    program, shapes, dims = SILENT["heads_cut_before_samples"]
+    found = trace(program, *given(shapes), dims=dims, on_error="return")
+    assert found.error.suggestion is None and found.warnings == []
+    monkeypatch.setattr(Judge, "allows", lambda *_: True)
+    again = trace(program, *given(shapes), dims=dims, on_error="return")
+    assert again.error.suggestion == "q.reshape(S, 3, B, 4)"
+    assert [step.inputs for step in again.steps] == [step.inputs for step in found.steps]
+
+
+@pytest.mark.parametrize("name", ["keys_in_the_rows", "nameless_keys_in_the_rows"])
+def test_scores_the_other_way_round_are_named_where_they_were_made(name):
+    said = failing(*SILENT[name]).message
+    assert "the scores should have been q @ k.transpose(-2, -1)" in said and "adds up to 1" in said

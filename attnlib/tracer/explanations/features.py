@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...dims import role
 from ..rows import Step, TensorInfo
+from .changes import alike, may_be
 from .clash import Failed, on
 
 _TURNING = {"transpose", "T", "permute"}
@@ -12,6 +13,8 @@ _KEEPING = {
     "softmax", "masked_fill", "dropout", "div", "mul", "add", "sub", "where", "contiguous", "to",
     "exp", "clone", "detach", "clamp", "tanh",
 }  # fmt: skip
+
+_SAME = {"dropout", "contiguous", "to", "clone", "detach"}
 
 
 def features_compared(failed: Failed) -> str:
@@ -25,10 +28,10 @@ def features_compared(failed: Failed) -> str:
         f"{a.name} compares features with features, {failed.size(0, -1)} both ways, but has to "
         f"weigh the {failed.size(1, -2)} rows of {b.name}"
     )
-    product = _product(failed.op.made(0), failed.rows)
+    product, _ = _product(failed.op.made(0), failed.rows)
     if product is None:
         return said if role(a.dims[-1]) in ("H", "n_embd") else ""
-    left, right = (_before_it_was_turned(info, product, failed.rows) for info in product.inputs)
+    left, right = _compared(product, failed.rows)
     if right is not None and left is None:
         return ""  # tokens are compared, as they should be: it is b that lies otherwise
     q, k = (
@@ -43,13 +46,45 @@ def features_compared(failed: Failed) -> str:
     )
 
 
-def _product(step: Step | None, rows: list[Step]) -> Step | None:
-    """Go back to the product that weights came from."""
+def shares(failed: Failed, which: int) -> int | None:
+    """Return the axis over which weights add up to 1, if they come from comparing two sets."""
+    product, axis = _product(failed.op.made(which), failed.rows)
+    return axis if product is not None and any(_compared(product, failed.rows)) else None
+
+
+def keys_in_rows(failed: Failed) -> str:
+    """Say that weights which add up to 1 over the queries are no shares of the rows of values."""
+    if shares(failed, 0) != len(failed.infos[0].shape) - 1 or len(failed.infos[1].shape) < 2:
+        return ""
+    rows, values = (failed.op.labels(state)[-2] for state in failed.states[:2])
+    if not (alike(rows, values) or may_be(failed, rows, values)):
+        return ""
+    product, _ = _product(failed.op.made(0), failed.rows)
+    assert product is not None
+    left, right = _compared(product, failed.rows)
+    a, b = failed.names[:2]
+    said = f"; {a} adds up to 1 over {failed.size(0, -1)}, not over the {failed.size(1, -2)} rows "
+    said += f"of {b}"
+    if left is not None or right is None or right.name == product.inputs[1].name:
+        return said
+    q, k = right.name, product.inputs[0].name
+    return f"{said}: the scores should have been {on(q)} @ {on(k)}.transpose(-2, -1)"
+
+
+def _compared(product: Step, rows: list[Step]) -> list[TensorInfo | None]:
+    return [_before_it_was_turned(info, product, rows) for info in product.inputs]
+
+
+def _product(step: Step | None, rows: list[Step]) -> tuple[Step | None, int | None]:
+    """Go back to the product that weights came from, and note the axis of the softmax between."""
+    axis, whole = None, True
     for _ in range(len(rows)):
         if step is None or step.op == "matmul" or step.op not in _KEEPING or not step.inputs:
             break
+        axis = step.params.get("dim") if step.op == "softmax" and whole else axis
+        whole = whole and step.op in _SAME
         step = _maker(step.inputs[0], rows, step)
-    return step if step is not None and step.op == "matmul" else None
+    return (step if step is not None and step.op == "matmul" else None), axis
 
 
 def _maker(info: TensorInfo, rows: list[Step], before: Step) -> Step | None:

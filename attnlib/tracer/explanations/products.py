@@ -19,7 +19,7 @@ from ...dims import role
 from ..labels import Label, pieces
 from .changes import Change, alike, may_be, written
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
-from .features import features_compared
+from .features import features_compared, keys_in_rows, shares
 from .kinds import kinds
 
 _AXES = {"bmm": 3, "mm": 2, "mv": 2, "dot": 1}
@@ -62,7 +62,7 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
             f"the batch dims of a matmul must be equal or 1: {a.name} has {failed.size(0, axis)} "
             f"where {b.name} has {failed.size(1, axis)}"
         )
-    return said + reversed_axes(failed), list(_matmul_candidates(failed))
+    return said + reversed_axes(failed) + keys_in_rows(failed), list(_matmul_candidates(failed))
 
 
 def _matmul_candidates(failed: Failed) -> Iterator[Candidate]:
@@ -71,7 +71,7 @@ def _matmul_candidates(failed: Failed) -> Iterator[Candidate]:
     offers: list[tuple[float, int, Candidate]]
     offers = [*_arrangements(failed, 1), *_arrangements(failed, 0)]
     score = agreement(failed, *reversed(labels_of(failed)))
-    if score is not None and score > 1:
+    if score is not None and (score > 1 or shares(failed, 1) == len(failed.infos[1].shape) - 1):
         swapped = Candidate(f"{on(b)} @ {on(a)}", lambda t: t[1] @ t[0])
         offers.append((-score, 3, swapped))
     yield from (offer[-1] for offer in sorted(offers, key=lambda offer: offer[:2]))
@@ -132,12 +132,15 @@ def _arrangements(failed: Failed, which: int) -> Iterator[tuple[float, int, Cand
     rows = labels_of(failed)
     own, other = rows[which], rows[1 - which]
     meant = _last_two_of_reversed(failed, which)
+    added_up = [shares(failed, place) for place in (0, 1)]
     for change in _changes(len(own), len(other)):
         made = change.labels(own)
         pair = (made, other) if which == 0 else (other, made)
         score = agreement(failed, *pair)
         last_two = change.axes == (*range(len(own) - 2), len(own) - 1, len(own) - 2)
         if score is None or (score < 2 and not last_two and change != meant):
+            continue
+        if not _sums_shares(added_up, which, change, len(other)):
             continue
         score += 2 * (which == 1 and last_two and _nameless_features(failed, other, own))
         for text, cost in written(failed, which, change):
@@ -148,6 +151,13 @@ def _arrangements(failed: Failed, which: int) -> Iterator[tuple[float, int, Cand
             run = functools.partial(_multiplied, which, change, squeezed)
             rank = -math.inf if change == meant else -score
             yield rank, cost + (1 - which), Candidate(code, run)
+
+
+def _sums_shares(added_up: list[int | None], which: int, change: Change, other: int) -> bool:
+    """Are weights summed over the axis over which they add up to 1, if one operand is weights?"""
+    inner = {which: change.axes[-1 if which == 0 or len(change.axes) == 1 else -2]}
+    inner[1 - which] = other - 1 if which == 1 or other == 1 else other - 2
+    return all(axis is None or inner[place] in (axis, None) for place, axis in enumerate(added_up))
 
 
 def _nameless_features(failed: Failed, a: Row, b: Row) -> bool:

@@ -17,6 +17,7 @@ from .calls import with_argument, with_operand
 from .clash import Candidate, Failed, Tensors, clash, on
 from .cuts import part_of, word
 from .kinds import kinds
+from .strides import copied
 
 _KEPT = {"batch", "n_embd", "H", "heads"}  # roles of axes that hold no extra row
 
@@ -35,7 +36,7 @@ def view(failed: Failed) -> tuple[str, list[Candidate]]:
             f"{x.name} is not laid out in this order in memory (strides {x.strides} for "
             f"{x.in_names()}): a view cannot merge axes that are not neighbours there"
         )
-        return said, list(_copied(failed, x, shape))
+        return said, list(copied(failed, x, shape))
     count, known = math.prod(x.shape), math.prod(n for n in shape if n >= 0)
     wanted = " · ".join(text for text, n in zip(named, shape, strict=True) if n >= 0)
     said = f"{x.name} has {count} numbers, {' · '.join(_words(x))}; the new shape " + (
@@ -88,17 +89,6 @@ def _float_size(failed: Failed, sizes: list) -> tuple[str, list[Candidate]]:
     return f"{said}: / divides into floats, // into whole numbers", [
         Candidate(code, functools.partial(_reshaped, whole))
     ] if code != failed.code else []
-
-
-def _copied(failed: Failed, x: TensorInfo, shape: list[int]) -> Iterator[Candidate]:
-    """Suggest ``reshape``; where heads stand before S, only after moving them back."""
-    name, sizes = on(x.name), ", ".join(failed.op.written_sizes() or map(str, shape))
-    if len(x.shape) == 4 and len(shape) == 3 and tuple(x.shape[:3:2]) == tuple(shape[:2]):
-        yield Candidate(
-            f"{name}.transpose(1, 2).reshape({sizes})",
-            lambda t: t[0].transpose(1, 2).reshape(shape),
-        )
-    yield Candidate(f"{name}.reshape({sizes})", lambda t: t[0].reshape(shape))
 
 
 def _extra_row(failed: Failed, x: TensorInfo, shape: list[int]) -> Iterator[Candidate]:
