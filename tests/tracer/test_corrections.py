@@ -42,10 +42,11 @@ def test_where_no_line_corrects_it_nothing_is_offered(name):
 def test_what_is_warned_of_is_not_offered_and_leaves_nothing_behind(monkeypatch):
     """A reshape would run where the view does not: the tracer's own warning speaks against it."""
     program, shapes, dims = SILENT["heads_cut_before_samples"]
-    found = trace(program, *given(shapes), dims=dims, on_error="return")
+    inputs = given(shapes)
+    found = trace(program, *inputs, dims=dims, on_error="return")
     assert found.error.suggestion is None and found.warnings == []
     monkeypatch.setattr(Judge, "allows", lambda *_: True)
-    again = trace(program, *given(shapes), dims=dims, on_error="return")
+    again = trace(program, *inputs, dims=dims, on_error="return")
     assert again.error.suggestion == "q.reshape(S, 3, B, 4)"
     assert [step.inputs for step in again.steps] == [step.inputs for step in found.steps]
 
