@@ -55,6 +55,7 @@ class Builder:
         self._variables = names  # variable -> the dims it was given, for loose code
         self._met: dict[str, Identity] = {}  # variable -> the first tensor that it held
         self._names: dict[str, None] = {}  # of all tensors that were met
+        self._passed: dict[Identity, list[str]] = {}  # the arguments that a tensor was passed as
         self._modules = module_names
         self._file = functools.cache(shown_file)
 
@@ -99,8 +100,10 @@ class Builder:
             return None
 
     def input(self, name: str, state: State, site: Site | None) -> None:
-        """Begin with a tensor that was passed in."""
-        state.identity.name, state.identity.named = name, True
+        """Begin with a tensor that was passed in, maybe as several arguments."""
+        names = self._passed.setdefault(state.identity, [])
+        names.append(name)
+        state.identity.name, state.identity.named = names[0], True
         info = self.tensors.info(state, name)
         self.findings.stand(self.tensors.labels(state))
         self.mixtures.given(state)
@@ -131,13 +134,13 @@ class Builder:
             else:
                 self.findings.stand(self.tensors.labels(state))
         self.findings.beside(weights)
-        names = [self._operand_name(op, which, call) for which in range(len(op.inputs))]
+        names = [self._operand_name(op, which, call, site) for which in range(len(op.inputs))]
         inputs = tuple(map(self.tensors.info, op.inputs, names))
         targets = self._targets(call, len(op.outputs), later)
         outputs: tuple[TensorInfo, ...] = ()
         if call.error is None:
             self._propagate(op, call)
-            outputs = self._outputs(op, call, site, targets)
+            outputs = self._outputs(op, call, site, targets, names)
         variable = ", ".join(targets) if targets else None
         if variable is None and len(outputs) == 1 and _is_name(outputs[0].name):
             variable = outputs[0].name
@@ -214,12 +217,16 @@ class Builder:
         path = self._modules.get(op.module)
         return f"{path}.{argument}" if path else argument
 
-    def _operand_name(self, op: Operation, which: int, call: Call) -> str:
+    def _operand_name(self, op: Operation, which: int, call: Call, site: Site) -> str:
         """Name an input by the row that made it, else as it is written."""
         identity = op.inputs[which].identity
-        if identity.named and identity.name is not None:
+        passed = self._passed.get(identity, ())
+        if identity.named and identity.name is not None and len(passed) < 2:
             return identity.name
         written = op.operand(which)
+        if passed:  # without source nothing says which of its names is meant here
+            place = op.bound.places[which][0]
+            return written if written in passed else passed[0] if site.node else place
         if written is not None and written.isidentifier():
             if not call.stages:
                 self.tensors.rename(identity, written)
@@ -257,7 +264,7 @@ class Builder:
         return found if each else [found] * len(op.outputs)
 
     def _outputs(
-        self, op: Operation, call: Call, site: Site, targets: tuple[str, ...]
+        self, op: Operation, call: Call, site: Site, targets: tuple[str, ...], inputs: list[str]
     ) -> tuple[TensorInfo, ...]:
         result = []
         for place, state in enumerate(op.outputs):
@@ -267,7 +274,7 @@ class Builder:
             elif place < len(targets):
                 name = targets[place]
             if name or call.kind in ("new", "view", "copy") or identity.name is None:
-                identity.name = name or _unnamed(op, call, site, place)
+                identity.name = name or _unnamed(op, call, site, place, inputs)
                 identity.named = name is not None or _is_name(identity.name)
                 self._name_axes(state)
                 self._seen(name)
@@ -288,11 +295,10 @@ class Builder:
         return type(module).__name__ if path is None else path or None
 
 
-def _unnamed(op: Operation, call: Call, site: Site, place: int) -> str:
+def _unnamed(op: Operation, call: Call, site: Site, place: int, inputs: list[str]) -> str:
     """Name a value that no variable takes: by what was done to it, or by its expression."""
-    given = op.inputs[0].identity if op.inputs else None
-    if op.name == "transpose" and given is not None and given.named:
-        return f"{given.name} transposed"
+    if op.name == "transpose" and op.inputs and op.inputs[0].identity.named:
+        return f"{inputs[0]} transposed"
     name = site.expression if call.direct and site.expression else op.name
     return name if len(op.outputs) == 1 else f"{name}[{place}]"
 

@@ -119,7 +119,9 @@ def _warning(origin: Origin, product: Site, axis: int, words: list[str]) -> Warn
         message += f"; sum over axis {origin.axis} there, or normalise over axis {axis} here"
     elif said := corrected(site, origin.op, axis - len(words)):
         message += f"; try: {said}"
-    return Warning(site.line, site.expression or site.code, message, (over, summed))
+    return Warning(
+        site.line, site.expression or site.code or origin.op.name, message, (over, summed)
+    )
 
 
 def _called(word: str, axis: int) -> str:

@@ -5,6 +5,7 @@ operation without a rule gets labels that say nothing: sizes are never compared 
 """
 
 from . import (  # noqa: F401 - they register rules
+    complexes,
     convolutions,
     elementwise,
     factories,

@@ -19,6 +19,7 @@ _POINTWISE = """
     zeros_like ones_like empty_like full_like rand_like randn_like randint_like logit exponential
     positive trunc frac log2 log10 exp2 sgn deg2rad threshold relu6 hardswish hardsigmoid xlogy
     isclose argsort logcumsumexp cummax cummin pin_memory batch_norm
+    complex polar angle conj conj_physical resolve_conj resolve_neg
 """
 _REDUCTIONS = """
     sum mean amax amin max min prod var std argmax argmin any all norm logsumexp median nansum

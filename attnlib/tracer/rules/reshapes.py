@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from ..labels import Label, parts, pieces
+from ..labels import Label, parts, pieces, same
 from .memory import claimed, misplaced
 
 Labels = list[Label]
@@ -144,7 +144,7 @@ def split_axis(
     asked: list[Label | None],
 ) -> Labels:
     """Split one axis: by the sizes' own names, by what is known of it, or by what is left."""
-    known = _known_parts(whole, sizes)
+    known = _known_parts(whole, sizes, asked)
     told: list[Label | None] = []
     for place in range(len(sizes)):
         part = asked[place]
@@ -162,10 +162,18 @@ def split_axis(
     return split
 
 
-def _known_parts(whole: Label, sizes: Sequence[int]) -> Labels | None:
+def _known_parts(whole: Label, sizes: Sequence[int], asked: list[Label | None]) -> Labels | None:
+    """Return the factors that an axis is known as, unless it is taken apart in another order.
+
+    Of ``hd // 2`` and 2 the sizes may be equal; what is asked for tells them apart.
+    """
     factors = whole.root().factors
     if factors is None or [factor.size for factor in factors] != list(sizes):
         return None
+    for factor, part in zip(factors, asked, strict=True):
+        elsewhere = part is not None and any(same(part, other) for other in factors)
+        if part is not None and elsewhere and not same(part, factor):
+            return None
     return list(factors)
 
 

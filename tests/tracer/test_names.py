@@ -1,0 +1,99 @@
+"""Names of dims and of tensors where they were once lost or wrong."""
+
+import pytest
+import torch
+
+from attnlib import trace
+
+
+def dims_of(result):
+    return [step.output.dims for step in result.steps if step.kind != "input"]
+
+
+@pytest.mark.parametrize("H", [4, 6])
+def test_half_of_the_features_and_a_pair_are_not_taken_for_each_other(H):
+    """At H = 4 both are 2; only what is asked for tells them apart."""
+
+    def pairs(x):
+        hd = x.shape[-1]
+        angles = torch.arange(0, hd, 2)[: hd // 2]
+        by_rest = x.reshape(*x.shape[:-1], -1, 2)
+        by_half = x.reshape(*x.shape[:-1], hd // 2, 2)
+        halves = x.reshape(*x.shape[:-1], 2, hd // 2)
+        return by_rest, by_half, halves, angles
+
+    _, _, *found = dims_of(trace(pairs, torch.randn(3, 5, 7, H), dims="batch S head H"))
+    assert found == [("batch", "S", "head", *last) for last in (
+        ("H//2", "2"), ("H//2", "2"), ("2", "H//2"),
+    )]  # fmt: skip
+
+
+def test_complex_numbers_keep_their_names():
+    def turned(x):
+        S, _, H = x.shape[1:]
+        angles = torch.outer(torch.arange(S), 1.0 / torch.arange(1, H // 2 + 1))
+        pairs = torch.view_as_complex(x.unflatten(-1, (-1, 2)))
+        y = pairs * torch.polar(torch.ones_like(angles), angles)[:, None]
+        return torch.view_as_real(y).flatten(-2)
+
+    result = trace(turned, torch.randn(2, 7, 3, 6), dims="batch S head H")
+    assert result.output.shape == (2, 7, 3, 6) and result.warnings == []
+    complex_dims = [step.output.dims for step in result.steps if step.variable in ("pairs", "y")]
+    assert complex_dims == [("batch", "S", "head", "H//2")] * 2
+    assert dims_of(result)[-2:] == [
+        ("batch", "S", "head", "H//2", "2"),
+        ("batch", "S", "head", "H"),
+    ]
+    assert result.check(S=11, batch=3)
+
+
+def test_frequencies_are_as_many_as_tokens_or_half_of_them():
+    def mixed(x):
+        whole = torch.fft.fft(torch.fft.fft(x, dim=-1), dim=1).real
+        half = torch.fft.rfft(x, dim=1)
+        return whole + torch.fft.irfft(half, n=x.shape[1], dim=1)
+
+    result = trace(mixed, torch.randn(2, 7, 6), dims="batch S n_embd")
+    found = {step.variable: step.output.dims for step in result.steps}
+    assert found["whole"] == found["output"] == ("batch", "S", "n_embd")
+    assert found["half"] == ("batch", "4", "n_embd")
+    assert result.check(S=11, batch=3).mismatches == ()
+
+
+def test_a_tensor_that_is_several_arguments_goes_by_the_one_that_is_written():
+    def attend(q, k, v):
+        return (q @ k.mT).softmax(-1) @ v
+
+    x = torch.randn(2, 7, 5)
+    result = trace(attend, x, x, x, dims="batch S H")
+    assert [[info.name for info in step.inputs] for step in result.steps if step.inputs] == [
+        ["k"], ["q", "k transposed"], ["q @ k.mT"], ["(q @ k.mT).softmax(-1)", "v"],
+    ]  # fmt: skip
+    assert [step.variable for step in result.steps[:3]] == ["q", "k", "v"]
+
+    def forgets(q, k, v):
+        return q @ k
+
+    error = trace(forgets, x, x, x, dims="batch S H", on_error="return").error
+    assert error.suggestion == "q @ k.transpose(-2, -1)"
+
+
+def without_source(text):
+    space = {}
+    exec(text, space)
+    return space["f"]
+
+
+def test_without_source_no_argument_is_named_that_may_be_another():
+    fn = without_source("def f(q, k, v):\n    return q @ k")
+    x = torch.randn(2, 7, 5)
+    error = trace(fn, x, x, x, dims="batch S H", on_error="return").error
+    assert "input (batch=2, S=7, H=5)" in error.message and "q (" not in error.message
+    assert error.suggestion is None
+
+
+def test_without_source_a_warning_has_no_hole():
+    fn = without_source("def f(q, k, v):\n    s = q @ k.mT\n    return s.softmax(1) @ v")
+    q, k, v = torch.randn(3, 2, 7, 5)
+    (warning,) = trace(fn, q, k, v, dims=dict.fromkeys("qkv", "batch S H")).warnings
+    assert warning.code == "softmax" and ", but a product sums over S (axis 2)" in warning.message
