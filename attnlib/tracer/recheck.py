@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -44,6 +45,11 @@ def recheck(trace: Record, run: Rerun | None, sizes: dict[str, int]) -> Check:
     if trace.error is not None:
         return Check((), True, "the run had failed", changed)
     new = {**_factors(trace), **sizes}
+    fixed = [name for name, size in sizes.items() if size != trace.sizes.get(name)]
+    fixed = [name for name in fixed if name not in _given(trace)]
+    if fixed:
+        said = f"no input has {', '.join(fixed)}: the code or its weights fix that size"
+        return Check((), True, said, changed)
     reason = ""
     for factories in _FACTORIES:
         ghosts = Ghosts(run.unstarted)
@@ -61,6 +67,12 @@ def recheck(trace: Record, run: Rerun | None, sizes: dict[str, int]) -> Check:
         else:
             return compare(trace, again, new, changed)
     return Check((), True, reason, changed)
+
+
+def _given(trace: Record) -> set[str]:
+    """Return the dims that the inputs have, also as a part (``batch*heads``, ``H//2``)."""
+    inputs = [info for step in trace.steps if step.kind == "input" for info in step.outputs]
+    return {part for info in inputs for dim in info.dims for part in re.split(r"\*|//", dim)}
 
 
 def _factors(trace: Record) -> dict[str, int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,8 @@ from . import page, schema, table
 from .comparison import Check
 from .recheck import Rerun, recheck
 from .rows import FORMAT, VERSION, Record, as_dict
+
+_SHARED = ("output", "_rerun")
 
 
 @dataclass
@@ -54,6 +57,13 @@ class Trace(Record):
     def remember(self, rerun: Rerun) -> None:
         """Keep what ``check`` needs to run the code again; ``trace`` calls this."""
         self._rerun = rerun
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Trace:
+        """Copy the rows; the code, its arguments and its output are those of the one run."""
+        copied = copy.copy(self)
+        rows = {name: value for name, value in vars(self).items() if name not in _SHARED}
+        vars(copied).update(copy.deepcopy(rows, memo))
+        return copied
 
     def release(self) -> None:
         """Let go of the function, its arguments and its output; the rows stay."""

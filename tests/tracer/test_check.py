@@ -237,3 +237,21 @@ def test_a_dim_that_stands_in_products_only_keeps_its_size():
     result = trace(Folded(12, 3), torch.randn(5, 2, 12), dims="S batch n_embd")
     assert "heads" not in result.sizes, result.sizes
     assert result.check(S=10, batch=5), result.check(S=10, batch=5)
+
+
+class Fixed(nn.Module):
+    def __init__(self, n_embd, n_head, hd):
+        super().__init__()
+        self.n_head, self.hd = n_head, hd
+        self.q = nn.Linear(n_embd, n_head * hd)
+
+    def forward(self, x):
+        return self.q(x).view(*x.shape[:2], self.n_head, self.hd)
+
+
+def test_a_size_that_no_input_has_cannot_be_another():
+    result = trace(Fixed(16, 4, 5), torch.randn(2, 7, 16), dims="batch S n_embd")
+    check = result.check(hd=10, S=9)
+    assert check.unchecked and check.mismatches == ()
+    assert check.reason == "no input has hd: the code or its weights fix that size"
+    assert result.check(hd=5, S=9)  # as it is

@@ -257,6 +257,15 @@ def test_values_and_gradients_are_what_they_were():
     assert torch.equal(torch.get_rng_state(), state)
 
 
+def test_a_trace_is_copied_with_its_rows_and_stays_one_run():
+    module = nn.Linear(4, 3)
+    result = trace(module, torch.randn(2, 4), dims="batch n_embd")
+    copied = copy.deepcopy({"kept": result})["kept"]
+    assert copied == result and copied.output is result.output
+    copied.steps[-1].note = "mine"
+    assert result.steps[-1].note == "" and copied.check(batch=5)
+
+
 def test_check_changes_nothing():
     module = Counting(12, 3)
     result = trace(module, torch.randn(2, 5, 12), dims="batch S n_embd")
