@@ -26,25 +26,27 @@ ANSWERS = {
 GROUPS = {
     "Before any number is compared": (
         *("not-written", "raises", "too-slow", "wrong-type", "wrong-shape", "wrong-dtype"),
-        *("writes-into-argument", "fixed-device"),
+        *("writes-into-argument", "backward-overwritten", "not-deterministic", "fixed-device"),
     ),
     "Weights and heads": (
-        *("weight-transposed", "projection-shared", "weight-twice", "split-by-view"),
-        *("split-wrong-order", "kv-heads-tiled", "merge-by-view", "out-projection-missing"),
+        *("weight-transposed", "projection-shared", "projections-exchanged", "weight-twice"),
+        *("split-by-view", "split-wrong-order", "kv-heads-tiled", "merge-by-view"),
+        "out-projection-missing",
     ),
     "Scores and their scale": (
-        *("transpose-missing", "transpose-wrong-dims", "scale-missing", "scale-n-embd"),
-        *("scale-wrong-size", "scale-no-root", "scale-inverted", "scale-after-softmax"),
-        "scale-unasked",
+        *("transpose-missing", "transpose-wrong-dims", "queries-keys-exchanged", "scale-missing"),
+        *("scale-n-embd", "scale-wrong-size", "scale-no-root", "scale-inverted"),
+        *("scale-after-softmax", "scale-unasked"),
     ),
     "Masks": (
         *("mask-inverted", "mask-off-by-one", "mask-after-softmax", "mask-ignored"),
-        *("mask-additive-01", "mask-fill-not-low-enough", "mask-wrong-axis", "causal-misaligned"),
+        *("mask-additive-01", "mask-fill-not-low-enough", "mask-fill-inf-or-nan"),
+        *("zero-times-infinity", "one-length-for-all", "mask-wrong-axis", "causal-misaligned"),
         *("mask-unasked", "nan-row"),
     ),
     "Softmax and values": (
-        *("softmax-wrong-dim", "softmax-twice", "softmax-unasked", "dropout-active"),
-        "values-unused",
+        *("softmax-wrong-dim", "softmax-twice", "softmax-epsilon", "softmax-unasked"),
+        *("dropout-active", "values-unused"),
     ),
     "And else": ("batch-mixed", "value-mismatch"),
 }

@@ -13,9 +13,10 @@ from ..tracer.plain import readable
 from . import exercises
 from .assembled import assembled
 from .catalogue import BY_ID
-from .checker import explained, judge
+from .checker import judge
 from .form import COLLIDING, DISTINCT, Exercise, copy, draw
 from .running import Runner
+from .telling import explained
 from .verdict import Verdict
 from .verifier import verify
 

@@ -32,7 +32,7 @@ MISTAKES: tuple[Mistake, ...] = (
         "Begin with two shapes, that of each input and that of the result.", "scores", "...",
     ),
     Mistake(
-        "raises", "Your code raises before it has a result.",
+        "raises", "Your code raises an error.",
         "Read the error from its last line up; trace your function to see the shapes until there.",
         "merge-heads", "return x.transpose(1, 2).view(x.shape[0], x.shape[2], -1)",
     ),
@@ -52,8 +52,9 @@ MISTAKES: tuple[Mistake, ...] = (
         "return weight @ x.mT", r"\breturn\b",
     ),
     Mistake(
-        "wrong-dtype", "The numbers are right, but in another dtype than asked for.",
-        "A mask is bool; scores, weights and outputs are floating point.", "causal-mask",
+        "wrong-dtype", "The result has another dtype than asked for.",
+        "A mask is bool; scores, weights and outputs are floating point, as the inputs are.",
+        "causal-mask",
         "return torch.ones(Sq, Sk, device=device).tril(Sk - Sq)", r"dtype|\.(int|float|half)\(",
     ),
     Mistake(
@@ -61,6 +62,19 @@ MISTAKES: tuple[Mistake, ...] = (
         "A method that ends in _ , or an assignment to a part, writes into the caller's memory.",
         "mask-scores", 'return scores.masked_fill_(~may_attend, float("-inf"))',
         r"_\(|\]\s*=|[-+*/]=",
+    ),
+    Mistake(
+        "backward-overwritten",
+        "The numbers are right, but the backward pass raises: a tensor that it needs was changed.",
+        "*= and its like, a method that ends in _ and an assignment to a part write over what was "
+        "computed: make a new tensor.",
+        "weights", "w = scores.softmax(-1)\nw[..., 0] *= 1.0\nreturn w",
+        r"_\(|\]\s*[-+*/]?=|[-+*/]=",
+    ),
+    Mistake(
+        "not-deterministic", "Two calls with the same input differ: something is drawn at random.",
+        "Attention draws nothing: look for noise, and for a weight that is made anew in each call.",
+        "scores", "return (q + 0.1 * torch.randn_like(q)) @ k.mT", r"rand|normal|gumbel|Linear",
     ),
     Mistake(
         "fixed-device", "A tensor that you make is on the default device, wherever the inputs are.",
@@ -76,6 +90,12 @@ MISTAKES: tuple[Mistake, ...] = (
         "projection-shared", "Two projections read the same weight.",
         "Queries, keys and values each have a weight of their own.", "head",
         "q, k, v = x @ wq.T, x @ wq.T, x @ wv.T\n" + _SCORES
+        + _MASKED + "return s.masked_fill(~may, float('-inf')).softmax(-1) @ v", r"w[qkv]",
+    ),
+    Mistake(
+        "projections-exchanged", "The projections read each other's weights.",
+        "Queries come from wq, keys from wk, values from wv: compare the order on both sides.",
+        "head", "q, v, k = x @ wq.T, x @ wk.T, x @ wv.T\n" + _SCORES
         + _MASKED + "return s.masked_fill(~may, float('-inf')).softmax(-1) @ v", r"w[qkv]",
     ),
     Mistake(
@@ -98,7 +118,7 @@ MISTAKES: tuple[Mistake, ...] = (
         r"view|reshape|rearrange",
     ),
     Mistake(
-        "kv-heads-tiled", "Key and value heads are repeated 0 1 0 1 instead of 0 0 1 1.",
+        "kv-heads-tiled", "Key or value heads meet the query heads as 0 1 0 1 instead of 0 0 1 1.",
         "Neighbouring query heads share one key head: repeat_interleave.", "grouped-query",
         "n = q.shape[1] // k.shape[1]\nk, v = k.repeat(1, n, 1, 1), v.repeat(1, n, 1, 1)\n"
         + _SCORES + "return s.softmax(-1) @ v", r"repeat|expand|cat|tile",
@@ -110,8 +130,14 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "transpose-wrong-dims", "The transpose swaps the wrong dims.",
-        "Count the dims from the end: of keys, only the last two change places.", "scores",
+        "Count the dims from the end, and write the named dims behind what the transpose gives.",
+        "scores",
         "return q @ k.transpose(0, 1)", r"transpose|permute|\.m?T\b|einsum|swap",
+    ),
+    Mistake(
+        "queries-keys-exchanged", "Queries and keys are exchanged: each row belongs to a key.",
+        "Row i of the scores is query i against all keys: the queries come first.", "scores",
+        "return torch.einsum('bqd,bkd->bkq', q, k)", r"@|matmul|bmm|einsum",
     ),
     Mistake(
         "scale-missing", "The scores are not scaled.",
@@ -166,8 +192,9 @@ MISTAKES: tuple[Mistake, ...] = (
         _QKV + _SCORES + _MASKED + "return (s.softmax(-1) * may) @ v", "softmax",
     ),
     Mistake(
-        "mask-ignored", "The mask has no effect: every query sees every key.",
-        "Is the result of masking kept? masked_fill without _ gives a new tensor.", "head",
+        "mask-ignored", "Nothing is hidden: every query sees every key.",
+        "Is there a mask at all sizes, and is its result kept? masked_fill gives a new tensor.",
+        "head",
         _QKV + _SCORES + "return s.softmax(-1) @ v", r"mask|tril|triu",
     ),
     Mistake(
@@ -188,6 +215,22 @@ MISTAKES: tuple[Mistake, ...] = (
         "mask-fill-not-low-enough", "The fill is not low enough: hidden keys keep weight.",
         "exp(-inf) is 0; any other fill must lie far below every score.", "mask-scores",
         "return scores.masked_fill(~may_attend, -1e9)", r"fill|where|\*|1e",
+    ),
+    Mistake(
+        "mask-fill-inf-or-nan", "The fill is inf or NaN, of which softmax makes NaN.",
+        "exp(-inf) is 0, exp(inf) is not: the fill has a minus sign.", "mask-scores",
+        "return torch.where(may_attend, scores, float('inf'))", r"fill|where|inf|nan",
+    ),
+    Mistake(
+        "zero-times-infinity", "0 is multiplied by an infinity, and that is NaN.",
+        "A mask of 0 and 1 times -inf is not 0 and -inf: write -inf only where it belongs.",
+        "mask-scores", "return scores + (~may_attend) * float('-inf')", r"\*|mul",
+    ),
+    Mistake(
+        "one-length-for-all", "One length serves every sequence of the batch.",
+        "Each sequence has its own length: (batch, 1) against (1, S).", "padding-mask",
+        "real = torch.arange(S, device=lengths.device) < lengths.max()\n"
+        "return real.expand(len(lengths), 1, 1, S)", r"max|min|\[0\]|<|>",
     ),
     Mistake(
         "mask-wrong-axis", "The mask stands on the wrong dim.",
@@ -216,6 +259,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "What comes out of softmax lies between 0 and 1; after a second one no weight can be more "
         "than e times another.",
         "weights", "return scores.softmax(-1).softmax(-1)", "[sS]oftmax", repeats=True,
+    ),
+    Mistake(
+        "softmax-epsilon", "The sum is not the row's own: the weights do not sum to 1.",
+        "A constant beside the sum, or a least sum, outweighs a row of low scores; a row that is "
+        "-inf throughout needs a case of its own.",
+        "safe-weights", "e = scores.exp()\nreturn e / (e.sum(-1, keepdim=True) + 1e-9)",
+        r"sum\(|clamp|softmax",
     ),
     Mistake(
         "softmax-unasked", "Softmax is applied, but this exercise asks for scores.",

@@ -46,7 +46,8 @@ class Exercise:
     def ids(self) -> tuple[str, ...]:
         """The diagnoses that can arise here."""
         named = {fault.id for slot in self.slots for fault in slot.faults}
-        return tuple(sorted(named | self.extras | EVERYWHERE))
+        backward = set() if self.returns.startswith("bool") else {"backward-overwritten"}
+        return tuple(sorted(named | self.extras | EVERYWHERE | backward))
 
     @property
     def stub(self) -> str:
@@ -70,7 +71,7 @@ class Exercise:
 EVERYWHERE = frozenset(
     {
         *("not-written", "raises", "too-slow", "wrong-type", "wrong-shape", "wrong-dtype"),
-        "value-mismatch",
+        *("value-mismatch", "not-deterministic"),
     }
 )
 

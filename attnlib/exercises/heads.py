@@ -99,7 +99,8 @@ EXERCISES = (
     Exercise(
         id="multi-head",
         chapter=7,
-        statement="Write causal attention with several heads and an output weight.",
+        statement="Write causal attention with several heads and an output weight. A mask that "
+        "you make belongs on the device of x.",
         allowed="Anything but attnlib's modules.",
         dims={
             "x": "batch S n_embd", "wq": "n_embd n_embd", "wk": "n_embd n_embd",
@@ -120,6 +121,6 @@ EXERCISES = (
             faults.scale("n_embd", "heads", "S", "batch"), faults.hide_future(), faults.weigh(4),
             faults.mix("k", "q"), faults.merge_last(), faults.out(),
         ),
-        extras=COMMON | {"dropout-active", "nan-row"},
+        extras=COMMON | {"dropout-active", "nan-row", "zero-times-infinity"},
     ),
 )  # fmt: skip

@@ -10,18 +10,22 @@ from torch import Tensor, nn
 
 from . import parity
 from .grids import number
-from .running import Homes
 from .subject import Law, Subject, told
 from .verdict import alike
+from .watching import Homes
 
 _KEY_BIAS = r"(^|[._])(k|key|w_?k|k_proj|to_k|key_proj|keys)\.bias$"
 
 
 def _is_causal(s: Subject) -> bool:
-    """As asked or as the module says, else whether many tokens are not reacted to before them."""
+    """As asked or as the module says, else whether outputs react to tokens before, not after, them.
+
+    One token of the future may leak; and an output that reacts to no other token is not causal.
+    """
     if s.causal is None:
-        earlier = torch.ones_like(s.reacts()).triu(1)
-        s.causal = int((~s.reacts() & earlier).sum()) * 4 > int(earlier.sum())
+        later = torch.ones_like(s.reacts()).triu(1)
+        unmoved = int((~s.reacts() & later).sum())
+        s.causal = bool(s.reacts().tril(-1).any()) and unmoved * 4 > int(later.sum())
     return s.causal
 
 

@@ -35,7 +35,8 @@ EXERCISES = (
     Exercise(
         id="head",
         chapter=6,
-        statement="Write one causal head: project, score, scale, mask, softmax, mix the values.",
+        statement="Write one causal head: project, score, scale, mask, softmax, mix the values. "
+        "A mask that you make belongs on the device of x.",
         allowed="Anything but attnlib's modules.",
         dims={
             "x": "batch S n_embd", "wq": "H n_embd", "wk": "H n_embd", "wv": "H n_embd",
@@ -55,7 +56,10 @@ EXERCISES = (
             faults.hide_future(), faults.weigh(3), faults.mix("k", "q", "x"),
         ),
         extras=frozenset(
-            {"writes-into-argument", "batch-mixed", "fixed-device", "dropout-active", "nan-row"}
+            {
+                *("writes-into-argument", "batch-mixed", "fixed-device", "dropout-active"),
+                *("nan-row", "zero-times-infinity"),
+            }
         ),
     ),
 )  # fmt: skip

@@ -18,8 +18,6 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_leaves
 
 from .form import Inputs, copy
 
@@ -152,67 +150,6 @@ def untouched(function: Callable) -> bool:
     steps = list(dis.get_instructions(code))
     values = [s.argval for s in steps if s.opname in {"LOAD_CONST", "RETURN_CONST"}]
     return all(s.opname in _EMPTY for s in steps) and all(v is None or v is ... for v in values)
-
-
-class LastCall(TorchFunctionMode):
-    """Remember the last torch function that was called, and which tensors took part in any."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.name = ""
-        self.touched: set[int] = set()
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        name = getattr(func, "__name__", "")
-        if name == "__get__":  # a property such as .T; .shape and .device do nothing
-            name = getattr(getattr(func, "__self__", None), "__name__", "")
-            if name not in {"T", "mT", "H", "mH"}:
-                return func(*args, **(kwargs or {}))
-        if name not in {"size", "dim", "__len__"}:
-            self.name = name
-            self.touched |= {id(t) for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)}
-        return func(*args, **(kwargs or {}))
-
-
-class Homes(TorchFunctionMode):
-    """Follow the tensors that were made without a device, and note one that meets an input.
-
-    On a GPU the inputs live there and such a tensor on the CPU: the operation would raise.
-    """
-
-    FREE = frozenset({"__getitem__", "__setitem__", "copy_", "index_select"})  # cross devices
-    HOME = frozenset({"type_as", "to", "new_tensor"})  # bring a tensor to another's device
-    NUMBERS = frozenset({"tensor", "as_tensor", "from_numpy"})
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.found = ""
-        self.homeless: dict[int, tuple[Tensor, str]] = {}  # kept alive, so that ids stay true
-
-    def made(self, value: Any) -> str:
-        """Say how a homeless tensor was made: "" for one at home, "numbers" or "factory"."""
-        return self.homeless.get(id(value), (None, ""))[1]
-
-    def __torch_function__(self, func, types, args=(), kwargs=None):
-        kwargs = kwargs or {}
-        name = getattr(func, "__name__", "")
-        tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
-        homeless = [t for t in tensors if self.made(t)]
-        at_home = len(homeless) < len(tensors)
-        if at_home and name not in self.FREE | self.HOME and any(t.ndim for t in homeless):
-            self.found = self.found or name
-        result = func(*args, **kwargs)
-        placed = any(isinstance(a, torch.device) for a in (*args, kwargs.get("device")))
-        if placed and isinstance(result, Tensor):
-            self.homeless.pop(id(result), None)  # .to(device) may give the same tensor back
-        if placed or (at_home and name != "__setitem__"):
-            return result
-        made = self.made(homeless[0]) if homeless else ""
-        made = made or ("numbers" if name in self.NUMBERS else "factory")
-        for leaf in tree_leaves(result):
-            if isinstance(leaf, Tensor):
-                self.homeless[id(leaf)] = leaf, made
-        return result
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -33,7 +33,7 @@ EXERCISES = (
         ),
         notice="The root is of H, whatever the number of tokens or of features.",
         slots=(
-            faults.scale("batch", "Sq", "Sk", later=False), faults.masked_too("scores"),
+            faults.scale("batch", "Sq", "Sk", later=False, given=True), faults.masked_too("scores"),
             faults.weighed_too("scores"),
         ),
         extras=frozenset({"writes-into-argument", "batch-mixed", "fixed-device"}),

@@ -78,7 +78,7 @@ EXERCISES = (
         notice="Softmax over the queries gives the same shape; only the sums tell.",
         slots=(*BEFORE, faults.weigh(3), faults.masked_too("weights", 0.0)),
         dress=_wide,
-        extras=COMMON,
+        extras=COMMON | {"softmax-epsilon"},
     ),
     Exercise(
         id="safe-weights",
@@ -98,7 +98,7 @@ EXERCISES = (
         notice="nan_to_num, which puts 0 for NaN, repairs the weights, not the gradient of a -inf.",
         slots=(*BEFORE, faults.weigh(3, safe=True), faults.masked_too("weights", 0.0)),
         dress=_some_rows_see_nothing,
-        extras=COMMON,
+        extras=COMMON | {"softmax-epsilon"},
     ),
     Exercise(
         id="weighted-sum",

@@ -91,7 +91,10 @@ def _copied(module: nn.Module) -> nn.Module:
 
 
 def _causes(subject: Subject, laws: list[Law]) -> list[Law]:
-    """Report a cause once: laws that compare calls say nothing where two calls differ anyway."""
+    """Report a cause once: laws that compare calls say nothing where two calls differ anyway.
+
+    Nor can whether the module is causal be told then, which would be a reason not to check.
+    """
     broken = {law.name for law in laws if law.passed is False}
     comparing, reason = set[str](), ""
     if "determinism" in broken:
@@ -102,7 +105,7 @@ def _causes(subject: Subject, laws: list[Law]) -> list[Law]:
         reason = "not checked: the output is not finite"
     return [
         replace(law, passed=None, counterexample=reason)
-        if law.name in comparing and law.passed is False
+        if law.name in comparing and not law.passed
         else law
         for law in laws
     ]

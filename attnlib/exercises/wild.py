@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import random
+
 import torch
 
 from .. import oracle
 from . import faults
-from .form import Exercise
+from .form import Exercise, Inputs
 
 
 def spec_padding(lengths, S):
@@ -59,6 +61,13 @@ def grouped_query(q, k, v):
     return (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(-1) @ v
 
 
+def _longest_anywhere(inputs: Inputs, chance: random.Random) -> None:
+    """Let any sequence be the longest, with or without padding of its own."""
+    lengths = inputs["lengths"]
+    lengths[0] -= chance.randrange(2)
+    inputs["lengths"] = lengths.roll(chance.randrange(len(lengths)))
+
+
 COMMON = frozenset({"writes-into-argument", "batch-mixed", "fixed-device", "dropout-active"})
 
 
@@ -74,7 +83,8 @@ EXERCISES = (
     Exercise(
         id="padding-mask",
         chapter=8,
-        statement="From the lengths of padded sequences make the mask of the real keys.",
+        statement="From the lengths of padded sequences make the mask of the real keys, on the "
+        "device of the lengths.",
         allowed="Anything but attnlib.",
         dims={"lengths": "lengths batch", "S": "size S"},
         returns="bool batch 1 1 S",
@@ -86,12 +96,14 @@ EXERCISES = (
         ),
         notice="On the query axis it would block rows; by hand a blocked row is NaN.",
         slots=(faults.padding(), faults.narrowed_too("r")),
+        dress=_longest_anywhere,
         extras=frozenset({"fixed-device", "writes-into-argument"}),
     ),
     Exercise(
         id="cached-step",
         chapter=8,
-        statement="Attend from the newest Sq tokens to a cache that already holds them.",
+        statement="Attend from the newest Sq tokens to a cache that already holds them. A mask "
+        "that you make belongs on the device of q.",
         allowed="Anything but attnlib.",
         dims={
             "q": "batch heads Sq H", "k_cache": "batch heads Sk H", "v_cache": "batch heads Sk H",
@@ -105,7 +117,7 @@ EXERCISES = (
         ),
         notice="With one new token there is nothing to hide at all.",
         slots=_cache_slots(),
-        extras=COMMON | {"nan-row"},
+        extras=COMMON | {"nan-row", "zero-times-infinity"},
     ),
     Exercise(
         id="grouped-query",
@@ -128,6 +140,6 @@ EXERCISES = (
             faults.masked_too("scores"), faults.weigh(4), faults.masked_too("weights", 0.0),
             faults.mix("k", "q"),
         ),
-        extras=COMMON,
+        extras=COMMON | {"zero-times-infinity"},
     ),
 )  # fmt: skip

@@ -25,15 +25,6 @@ WRONG["raises"] = [
     ("project", "return torch.matmull(x, weight.T)"),
     ("weights", "e = torch.exp(scores)\nreturn e / total"),
     (
-        "weights",
-        """
-m = scores.max(dim=-1, keepdim=True).values
-e = torch.exp(scores - m)
-e /= e.sum(dim=-1, keepdim=True)
-return e
-""",
-    ),
-    (
         "split-heads",
         """
 b, s, e = x.shape
@@ -505,7 +496,6 @@ return x.view(batch_size, seq_len, n_heads, d_model // n_heads)
 WRONG["transpose-wrong-dims"] = [
     ("scores", "return q @ k.T"),
     ("scores", "return torch.matmul(q, k.transpose(0, 1))"),
-    ("scores", "return torch.einsum('bid,bjd->bji', q, k)"),
     (
         "head",
         """
@@ -514,15 +504,6 @@ scores = torch.matmul(q.transpose(-2, -1), k) / math.sqrt(q.size(-1))
 mask = torch.triu(torch.ones(x.size(1), x.size(1), device=x.device), diagonal=1).bool()
 scores = scores.masked_fill(mask, -torch.inf)
 return torch.matmul(torch.softmax(scores, dim=-1), v)
-""",
-    ),
-    (
-        "head",
-        """
-queries, keys, values = [torch.einsum('bne,de->bnd', x, w) for w in (wq, wk, wv)]
-sim = torch.einsum('bjd,bid->bij', queries, keys) / queries.shape[-1] ** 0.5
-sim = sim.masked_fill(torch.ones_like(sim[0], dtype=torch.bool).triu(1), float('-inf'))
-return torch.einsum('bij,bjd->bid', sim.softmax(-1), values)
 """,
     ),
     (
@@ -1542,4 +1523,30 @@ return F.layer_norm(out, out.shape[-1:])
 """,
     ),
     ("split-heads", "return x.unflatten(-1, (n_heads, -1)).transpose(1, 2).flip(1)"),
+]
+
+# These stood under raises and transpose-wrong-dims until they had names of their own.
+WRONG["backward-overwritten"] = [
+    (
+        "weights",
+        """
+m = scores.max(dim=-1, keepdim=True).values
+e = torch.exp(scores - m)
+e /= e.sum(dim=-1, keepdim=True)
+return e
+""",
+    ),
+]
+
+WRONG["queries-keys-exchanged"] = [
+    ("scores", "return torch.einsum('bid,bjd->bji', q, k)"),
+    (
+        "head",
+        """
+queries, keys, values = [torch.einsum('bne,de->bnd', x, w) for w in (wq, wk, wv)]
+sim = torch.einsum('bjd,bid->bij', queries, keys) / queries.shape[-1] ** 0.5
+sim = sim.masked_fill(torch.ones_like(sim[0], dtype=torch.bool).triu(1), float('-inf'))
+return torch.einsum('bij,bjd->bid', sim.softmax(-1), values)
+""",
+    ),
 ]

@@ -11,8 +11,8 @@ import torch
 from attnlib.exercises import check, checker, exercises, mistakes, running
 from attnlib.exercises.catalogue import BY_ID
 from attnlib.exercises.checker import judge
-from attnlib.exercises.evidence import ABSENT, MORE
 from attnlib.exercises.form import LARGEST, Case, Exercise, copy, draw
+from attnlib.exercises.planted import ABSENT, MORE
 from tests.exercises.build import function
 from tests.exercises.outside_right import RIGHT as OUTSIDE_RIGHT
 from tests.exercises.outside_wrong import WRONG as OUTSIDE_WRONG

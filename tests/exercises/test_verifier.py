@@ -135,6 +135,47 @@ def test_causal_when_asked_for() -> None:
     assert "causality" in broken
 
 
+class Reordered(nn.Module):
+    """A layer that is right, given its tokens in another order; it does not say what it hides."""
+
+    n_embd = 12
+
+    def __init__(self, given: str) -> None:
+        super().__init__()
+        self.layer, self.given = MultiHeadAttention(12, 3, causal=given == "causal"), given
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        if self.given == "batch second":
+            return self.layer(x.transpose(0, 1)).transpose(0, 1)
+        if self.given == "one token each":
+            return self.layer(x.flatten(0, 1)[:, None]).view(x.shape)
+        return self.layer(x)
+
+
+@pytest.mark.parametrize("given", ["batch second", "one token each", "whole"])
+def test_a_module_that_meets_no_earlier_token_is_not_called_causal(given: str) -> None:
+    """Attention over the batch, a layer that wants the sequence first, and no attention at all."""
+    reasons = {law.name: law for law in verify(Reordered(given)).laws}
+    assert reasons["causality"].counterexample == "not checked: the module is not causal"
+    assert reasons["permutation"].passed is True
+    assert bool(reasons["reach"].passed) == (given == "whole")
+
+
+def test_a_causal_module_is_still_told_by_its_reactions() -> None:
+    reasons = {law.name: law for law in verify(Reordered("causal")).laws}
+    assert reasons["causality"].passed and reasons["reach"].passed
+    assert reasons["permutation"].counterexample == "not checked: the module is causal"
+
+
+def test_what_cannot_be_told_is_no_reason() -> None:
+    """NaN and chance move every output: that says nothing of a mask."""
+    makes = {make.__name__: make for make in WRONG_MODULES}
+    for name, why in (("dropout_in_eval", "two calls differ"), ("diagonal_hidden", "not finite")):
+        module, given, _ = makes[name]()
+        reasons = {law.name: law.counterexample for law in verify(module, **given).laws}
+        assert why in reasons["causality"] and why in reasons["permutation"]
+
+
 def test_a_module_that_raises_is_told() -> None:
     class Raises(nn.Module):
         n_embd = 4

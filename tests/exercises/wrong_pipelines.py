@@ -112,14 +112,40 @@ WRONG = {
         ("multi-head", "B, S, E = x.shape\nH = E // n_heads\nq, k, v = ((x @ w.T).view(B, S, n_heads, H) for w in (wq, wk, wv))\n"
          + _EXPLICIT + "\nreturn o.reshape(B, S, E) @ wo.T"),
     ],
-    "transpose-wrong-dims": [
+    "queries-keys-exchanged": [
         _head("s = k @ q.mT / H ** 0.5\n"),
+        _head(qkv="q, k, v = x @ wk.T, x @ wq.T, x @ wv.T\nB, S, E = x.shape\nH = q.shape[-1]\n"),
+        ("grouped-query", _GROUP + "return (k @ q.mT / q.shape[-1] ** 0.5).softmax(-1) @ v"),
+        _multi("o = F.scaled_dot_product_attention(k, q, v, is_causal=True)"),
+    ],
+    "projections-exchanged": [
+        ("head", "return F.scaled_dot_product_attention(x @ wq.T, x @ wv.T, x @ wk.T, is_causal=True)"),
+        ("head", "return F.scaled_dot_product_attention(x @ wv.T, x @ wk.T, x @ wq.T, is_causal=True)"),
+        ("head", "return F.scaled_dot_product_attention(x @ wk.T, x @ wv.T, x @ wq.T, is_causal=True)"),
+        _multi("o = F.scaled_dot_product_attention(q, v, k, is_causal=True)"),
+        _multi("o = F.scaled_dot_product_attention(v, q, k, is_causal=True)"),
+    ],
+    "mask-fill-inf-or-nan": [
+        _head(end="return s.masked_fill(~may, math.inf).softmax(-1) @ v"),
+        _head(end="return s.masked_fill(~may, math.nan).softmax(-1) @ v"),
+        _multi("s = q @ k.mT / H ** 0.5\n" + _MAY + "o = torch.where(may, s, math.inf).softmax(-1) @ v"),
+        _cached(end="return s.masked_fill(~may, math.inf).softmax(-1) @ v_cache"),
+    ],
+    "zero-times-infinity": [
+        _head(end="return (s + torch.ones(S, S, device=x.device).triu(1) * -math.inf).softmax(-1) @ v"),
+        _multi("s = q @ k.mT / H ** 0.5\n" + _MAY + "o = (s + ~may * float('-inf')).softmax(-1) @ v"),
+        _cached(end="return (s - (1 - may.to(s)) * math.inf).softmax(-1) @ v_cache"),
+        _head(end="m = (1 - may.float()).mul_(-math.inf)\nreturn F.scaled_dot_product_attention(q, k, v, attn_mask=m)"),
+    ],
+    "nan-row": [
+        _head(end="m = may.clone()\nm[1] = False\nreturn s.masked_fill(~m, -math.inf).softmax(-1) @ v"),
+    ],
+    "transpose-wrong-dims": [
         _head("s = q @ k.transpose(0, 1) / H ** 0.5\n"),
         _multi("s = q @ k.transpose(1, 2) / H ** 0.5\n" + _MAY + "o = s.masked_fill(~may, -math.inf).softmax(-1) @ v"),
         _head(end="w = s.masked_fill(~may, -math.inf).softmax(-1)\nreturn w.transpose(1, 2) @ v"),
         _head(end="w = s.masked_fill(~may, -math.inf).softmax(-1)\nreturn torch.einsum('bij,bid->bjd', w, v)"),
         _multi(merge="\nreturn o.permute(0, 2, 3, 1).reshape(B, S, E) @ wo.T"),
-        ("grouped-query", _GROUP + "return (k @ q.mT / q.shape[-1] ** 0.5).softmax(-1) @ v"),
         _cached("s = q @ k_cache.transpose(1, 2) / H ** 0.5\n"),
     ],
     "scale-missing": [

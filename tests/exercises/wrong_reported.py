@@ -17,6 +17,8 @@ WRONG = {
         ("scores", "return torch.matmul(q.transpose(-2, -1), k)"),
         ("head", _QKV + _ATT + _TRIL + _FILL + "return att.transpose(-2, -1) @ v"),
         ("multi-head", _SPLIT + _ATT + _TRIL + _FILL + "y = torch.einsum('bhqk,bhqd->bhkd', att, v).transpose(1, 2).reshape(B, T, C)\nreturn y @ wo.T"),
+    ],
+    "queries-keys-exchanged": [
         ("head", _QKV + "att = torch.einsum('bid,bjd->bji', q, k) / d ** 0.5\n" + _TRIL + _FILL + "return att @ v"),
     ],
     "transpose-missing": [
@@ -108,8 +110,10 @@ WRONG = {
     ],
     "raises": [
         ("cached-step", "n = q.size(2)\ns = q @ k_cache.mT / q.size(-1) ** 0.5\nreturn s.masked_fill(torch.ones(n, n, device=q.device).triu(1).bool(), float('-inf')).softmax(-1) @ v_cache"),
-        ("head", _QKV + _ATT + _TRIL + "w = torch.softmax(att.masked_fill(tril == 0, -math.inf), -1)\nw.masked_fill_(tril == 0, 0.0)\nw.mul_(1.0)\nreturn w @ v"),
         ("head", _QKV + _ATT + "m = torch.ones(q.size(2), k.size(2), device=x.device).tril().bool()\nreturn att.masked_fill(~m, -math.inf).softmax(-1) @ v"),
+    ],
+    "backward-overwritten": [
+        ("head", _QKV + _ATT + _TRIL + "w = torch.softmax(att.masked_fill(tril == 0, -math.inf), -1)\nw.masked_fill_(tril == 0, 0.0)\nw.mul_(1.0)\nreturn w @ v"),
     ],
     "dropout-active": [
         ("head", _QKV + _ATT + _TRIL + _FILL + "return nn.Dropout(0.3)(att) @ v"),

@@ -14,9 +14,27 @@ WRONG = {
         ("merge-heads", "return x.transpose(1, 2).view(x.shape[0], x.shape[2], -1)"),
         ("weights", "def again(s):\n    return again(s)\nreturn again(scores)"),
         ("split-heads", "B, S, E = x.size(0), x.size(1)\nreturn x.view(B, S, n_heads, E // n_heads)"),
-        ("weights", "w = scores.softmax(-1)\nw[..., 0] *= 1.0\nreturn w"),
         ("project", "raise SystemExit(3)"),
         ("scale", "assert head_size == 64\nreturn scores / 8"),
+    ],
+    "backward-overwritten": [
+        ("weights", "w = scores.softmax(-1)\nw[..., 0] *= 1.0\nreturn w"),
+        ("weights", "e = (scores - scores.amax(-1, keepdim=True)).exp()\nreturn e.div_(e.sum(-1, keepdim=True))"),
+        ("safe-weights", "w = scores.softmax(-1)\nw[w.isnan()] = 0\nreturn w"),
+        ("head", "q, k, v = x @ wq.T, x @ wk.T, x @ wv.T\ns = q @ k.mT / q.shape[-1] ** 0.5\n"
+         "m = torch.ones(s.shape[-2:], dtype=torch.bool, device=x.device).tril()\n"
+         "w = s.masked_fill(~m, -math.inf).softmax(-1)\no = w @ v\nw.zero_()\nreturn o"),
+    ],
+    "not-deterministic": [
+        ("weights", "return F.gumbel_softmax(scores, dim=-1)"),
+        ("scores", "return (q + 0.1 * torch.randn_like(q)) @ k.mT"),
+        ("project", "return nn.Linear(weight.shape[1], weight.shape[0], device=x.device)(x)"),
+        ("causal-mask", "return torch.rand(Sq, Sk, device=device) < 0.5"),
+        ("head", "q, k, v = x @ wq.T, x @ wk.T, x @ wv.T\n"
+         "return F.scaled_dot_product_attention(q, k, v, is_causal=True) + 0.01 * torch.randn_like(q)"),
+        ("split-heads", "B, S, E = x.shape\nreturn x.view(B, S, n_heads, -1)[:, :, torch.randperm(n_heads)].transpose(1, 2)"),
+        ("mask-scores", "return scores.masked_fill(~may_attend, -math.inf) + torch.rand_like(scores)"),
+        ("weights", "return F.dropout(scores, 0.5, training=False).softmax(-1) + torch.rand(1).to(scores) / 9"),
     ],
     "too-slow": [
         ("weights", "while True:\n    pass"),
@@ -90,8 +108,6 @@ WRONG = {
         ("scores", "return q @ k.transpose(0, 1)"),
         ("scores", "return q @ k.permute(2, 1, 0)"),
         ("scores", "return q @ k.transpose(2, 3)"),
-        ("scores", "return (q @ k.transpose(1, 2)).transpose(1, 2)"),
-        ("scores", "return torch.einsum('bqd,bkd->bkq', q, k)"),
         ("scores", "return q.transpose(1, 2) @ k"),
         ("scores", "return q @ k.T"),
         ("scores", "return torch.bmm(q, k.t())"),
@@ -102,6 +118,12 @@ WRONG = {
         ("merge-heads", "return x.permute(0, 2, 3, 1).flatten(2)"),
         ("weighted-sum", "return weights.transpose(1, 2) @ v"),
         ("weighted-sum", "return torch.einsum('bqk,bqd->bkd', weights, v)"),
+    ],
+    "queries-keys-exchanged": [
+        ("scores", "return (q @ k.transpose(1, 2)).transpose(1, 2)"),
+        ("scores", "return torch.einsum('bqd,bkd->bkq', q, k)"),
+        ("scores", "return k @ q.mT"),
+        ("scores", "return torch.bmm(k, q.permute(0, 2, 1))"),
     ],
     "scale-missing": [
         ("scale", "return scores.clone()"),
@@ -132,6 +154,8 @@ WRONG = {
         ("causal-mask", "return torch.ones(Sq, Sk, device=device).triu(Sk - Sq + 1).bool()"),
         ("causal-mask", "return torch.ones(Sq, Sk, device=device).tril(Sk - Sq) == 0"),
         ("causal-mask", "return torch.triu(torch.ones(Sq, Sk, dtype=torch.bool, device=device))"),
+        ("causal-mask", "return torch.ones(Sq, Sk, dtype=torch.bool, device=device).triu(Sk - Sq)"),
+        ("padding-mask", "return (torch.arange(S, device=lengths.device) // lengths[:, None] > 0)[:, None, None]"),
         ("causal-mask", "return torch.ones(Sq, Sk, device=device).triu(Sk - Sq + 1)"),
         ("padding-mask", "return (torch.arange(S, device=lengths.device) >= lengths[:, None])[:, None, None]"),
         ("padding-mask", "p = torch.arange(S, device=lengths.device).expand(len(lengths), S)\nreturn ~(p < lengths.view(-1, 1)).view(-1, 1, 1, S)"),
@@ -165,6 +189,24 @@ WRONG = {
         ("mask-scores", "return scores.masked_fill(~may_attend, 1e-9)"),
         ("mask-scores", "return scores.masked_fill(~may_attend, scores.min())"),
     ],
+    "mask-fill-inf-or-nan": [
+        ("mask-scores", "return scores.masked_fill(~may_attend, math.inf)"),
+        ("mask-scores", "return torch.where(may_attend, scores, math.inf)"),
+        ("mask-scores", "return scores.masked_fill(~may_attend, float('nan'))"),
+        ("mask-scores", "s = scores.clone()\ns[:, ~may_attend] = -scores.new_tensor(-math.inf)\nreturn s"),
+    ],
+    "zero-times-infinity": [
+        ("mask-scores", "return scores + (~may_attend).float() * -math.inf"),
+        ("mask-scores", "return scores * may_attend + (~may_attend) * -math.inf"),
+        ("mask-scores", "return scores + (1 - may_attend.float()) * float('-inf')"),
+        ("mask-scores", "return torch.add(scores, torch.mul(~may_attend, -math.inf))"),
+    ],
+    "one-length-for-all": [
+        ("padding-mask", "return (torch.arange(S, device=lengths.device) < lengths.max()).expand(len(lengths), 1, 1, S)"),
+        ("padding-mask", "m = torch.arange(S, device=lengths.device) < lengths.min()\nreturn m.repeat(len(lengths), 1)[:, None, None]"),
+        ("padding-mask", "return (torch.arange(S, device=lengths.device) < lengths[0]).expand(len(lengths), S)[:, None, None]"),
+        ("padding-mask", "return torch.arange(S, device=lengths.device)[None, None, None] < lengths.amax()"),
+    ],
     "mask-wrong-axis": [
         ("causal-mask", "return torch.ones(Sk, Sq, dtype=torch.bool, device=device).triu(Sq - Sk)"),
         ("causal-mask", "return torch.ones(Sq, Sk, dtype=torch.bool, device=device).tril(Sk - Sq).T"),
@@ -185,8 +227,6 @@ WRONG = {
         ("safe-weights", "return scores.clamp(min=-1e9).softmax(-1)"),
         ("safe-weights", "w = scores.softmax(-1)\nreturn torch.where(w.isnan(), torch.zeros_like(w), w)"),
         ("safe-weights", "e = (scores - scores.amax(-1, keepdim=True)).exp()\nreturn e / e.sum(-1, keepdim=True)"),
-        ("mask-scores", "return scores + (~may_attend).float() * -math.inf"),
-        ("mask-scores", "return scores * may_attend + (~may_attend) * -math.inf"),
     ],
     "softmax-wrong-dim": [
         ("weights", "return scores.softmax(1)"),
@@ -197,6 +237,15 @@ WRONG = {
         ("weights", "e = scores.exp()\nreturn e / e.sum()"),
         ("weights", "return scores.softmax(3)"),
         ("safe-weights", "return scores.softmax(-2)"),
+    ],
+    "softmax-epsilon": [
+        ("safe-weights", "e = scores.exp()\nreturn e / (e.sum(-1, keepdim=True) + 1e-9)"),
+        ("safe-weights", "e = scores.exp()\nreturn e / (e.sum(-1, keepdim=True) + 1e-2)"),
+        ("safe-weights", "e = scores.exp()\nreturn e / e.sum(-1, keepdim=True).clamp(min=1e-8)"),
+        ("safe-weights", "zero = torch.zeros_like(scores[..., :1])\nreturn torch.cat([scores, zero], -1).softmax(-1)[..., :-1]"),
+        ("weights", "e = scores.exp()\nreturn e / (1 + e.sum(-1, keepdim=True))"),
+        ("weights", "e = (scores - scores.amax(-1, keepdim=True)).exp()\nreturn e / (e.sum(-1, keepdim=True) + 1e-3)"),
+        ("weights", "e = torch.exp(scores)\nreturn e / (e.sum(-1, keepdim=True) + 1e-8)"),
     ],
     "softmax-twice": [
         ("weights", "return scores.softmax(-1).softmax(-1)"),

@@ -585,7 +585,7 @@ EXERCISES = [
     ),
     Fault(
         "check: one number may hide too little where it is not in the list",
-        "attnlib/exercises/evidence.py",
+        "attnlib/exercises/planted.py",
         "if all(part < 0.01 for part in rest):",
         "if False:",
         (ANSWERS, "-k", "wrong_answer and mask-fill-not-low-enough"),
@@ -593,7 +593,7 @@ EXERCISES = [
     ),
     Fault(
         "check: of the stages that were not asked for one may be there, not three",
-        "attnlib/exercises/evidence.py",
+        "attnlib/exercises/planted.py",
         "free=ABSENT | MORE)",
         "free=ABSENT)",
         (ANSWERS, "-k", "wrong_answer and scale-unasked"),
@@ -673,7 +673,7 @@ EXERCISES = [
     ),
     Fault(
         "check: it points at a line though several fit",
-        "attnlib/exercises/evidence.py",
+        "attnlib/exercises/telling.py",
         "if len(fits) == 1 or (fits and repeats) else",
         "if fits else",
         ("tests/exercises/test_checker.py", "-k", "own_line_is_shown"),

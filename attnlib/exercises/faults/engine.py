@@ -24,6 +24,7 @@ class Fault:
     how: str
     step: Step
     rare: bool = False
+    look: str = ""  # advice for this form, where the catalogue's does not fit
 
 
 @dataclass(frozen=True)

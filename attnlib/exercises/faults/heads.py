@@ -65,14 +65,19 @@ _SPLIT_AXES: tuple[tuple[str, str, Callable[[Tensor, int], Tensor]], ...] = (
 )  # fmt: skip
 
 
+SPLIT = "Write the named dims behind the split: (batch, heads, S, H) is what is wanted."
+MERGE = "Swap heads and S, no other dims: a token's numbers lie head after head."
+
+
 def _split_x(split: Callable[[Tensor, int], Tensor]) -> Step:
     return put("r", lambda s: split(s.x, s.n_heads))
 
 
 def split_one() -> Slot:
     """Split one tensor into heads."""
-    faults = tuple(Fault(id_, how, _split_x(split)) for id_, how, split in (*_SPLITS, *_SPLIT_AXES))
-    return Slot("split", _split_x(_right_split), faults)
+    faults = [Fault(id_, how, _split_x(split)) for id_, how, split in _SPLITS]
+    faults += [Fault(id_, how, _split_x(f), look=SPLIT) for id_, how, f in _SPLIT_AXES]
+    return Slot("split", _split_x(_right_split), tuple(faults))
 
 
 def _split_all(split: Callable[[Tensor, int], Tensor], flat: bool = False) -> Step:
@@ -86,8 +91,11 @@ def _split_all(split: Callable[[Tensor, int], Tensor], flat: bool = False) -> St
 def split_three() -> Slot:
     """Split queries, keys and values into heads."""
     unmoved = _SPLIT_AXES[0]
-    faults = [Fault(id_, how, _split_all(f)) for id_, how, f in (*_SPLITS, unmoved)]
-    faults.append(Fault(unmoved[0], unmoved[1], _split_all(unmoved[2], flat=True)))
+    faults = [Fault(id_, how, _split_all(f)) for id_, how, f in _SPLITS]
+    faults += [
+        Fault(unmoved[0], unmoved[1], _split_all(unmoved[2], flat), look=SPLIT)
+        for flat in (False, True)
+    ]
     return Slot("split", _split_all(_right_split), tuple(faults))
 
 
@@ -103,19 +111,25 @@ def given(keys: str, values: str) -> Slot:
 def expand_groups() -> Slot:
     """Give each query head its key and value head: repeat_interleave, group after group."""
 
-    def expand(how: Callable[[Tensor, int], Tensor]) -> Step:
+    def grouped(t: Tensor, each: int) -> Tensor:
+        return t.repeat_interleave(each, 1)
+
+    def tiled(t: Tensor, each: int) -> Tensor:
+        return t.repeat(1, each, 1, 1)
+
+    def expand(keys: Callable = grouped, values: Callable = grouped) -> Step:
         def step(s: SimpleNamespace) -> None:
             each = s.q.shape[1] // s.k.shape[1]
-            s.k, s.v = how(s.k, each), how(s.v, each)
+            s.k, s.v = keys(s.k, each), values(s.v, each)
 
         return step
 
-    tiled = expand(lambda t, each: t.repeat(1, each, 1, 1))
-    return Slot(
-        "split",
-        expand(lambda t, each: t.repeat_interleave(each, 1)),
-        (Fault("kv-heads-tiled", "heads repeated 0 1 0 1", tiled),),
+    faults = (
+        Fault("kv-heads-tiled", "heads repeated 0 1 0 1", expand(tiled, tiled)),
+        Fault("kv-heads-tiled", "keys repeated 0 1 0 1", expand(keys=tiled), rare=True),
+        Fault("kv-heads-tiled", "values repeated 0 1 0 1", expand(values=tiled), rare=True),
     )
+    return Slot("split", expand(), faults)
 
 
 def _right_merge(x: Tensor) -> Tensor:
@@ -154,10 +168,16 @@ def _merge(name: str, merge: Callable[[Tensor], Tensor]) -> Step:
     return put(name, lambda s: merge(getattr(s, name)))
 
 
+def _merges(name: str) -> tuple[Fault, ...]:
+    return tuple(
+        Fault(id_, how, _merge(name, merge), look=MERGE * (id_ == "transpose-wrong-dims"))
+        for id_, how, merge in _MERGES
+    )
+
+
 def merge_one() -> Slot:
     """Put the heads of one tensor side by side."""
-    faults = tuple(Fault(id_, how, _merge("x", merge)) for id_, how, merge in _MERGES)
-    return Slot("merge", _merge("x", _right_merge), faults)
+    return Slot("merge", _merge("x", _right_merge), _merges("x"))
 
 
 def merge_last() -> Slot:
@@ -166,5 +186,4 @@ def merge_last() -> Slot:
     def right(s: SimpleNamespace) -> Tensor:
         return s.output.flatten(2) if s.flat else _right_merge(s.output)
 
-    faults = tuple(Fault(id_, how, _merge("output", merge)) for id_, how, merge in _MERGES)
-    return Slot("merge", put("output", right), faults)
+    return Slot("merge", put("output", right), _merges("output"))

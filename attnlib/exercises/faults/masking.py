@@ -11,6 +11,8 @@ from torch import Tensor
 
 from .engine import LOW, Fault, Slot, Step, put
 
+NAN = "exp(-inf) is 0; of NaN nothing becomes 0."
+
 
 def diagonal(s: SimpleNamespace, shift: int = 0) -> Tensor:
     """Who may attend to whom; shift moves the edge, 0 is right."""
@@ -74,10 +76,11 @@ def _mask_faults() -> list[Fault]:
         Fault("mask-additive-01", "1 is added where blocked", _add_mask(1.0, True)),
         Fault("mask-additive-01", "1 is subtracted where blocked", _add_mask(-1.0, True)),
     ]
-    for fill in (0.0, -1.0, -2.0, -5.0, -10.0, 1.0):
-        faults.append(
-            Fault("mask-fill-not-low-enough", f"fill {fill:g}", _hide(_right_may, fill), fill != 0)
-        )
+    for number in (0.0, -1.0, -2.0, -5.0, -10.0, 1.0):
+        id_ = "mask-fill-not-low-enough"
+        faults.append(Fault(id_, f"fill {number:g}", fill(number), number != 0))
+    for number, look in ((math.inf, ""), (math.nan, NAN)):
+        faults.append(Fault("mask-fill-inf-or-nan", f"fill {number}", fill(number), True, look))
     return faults
 
 
@@ -85,7 +88,6 @@ def hide() -> Slot:
     """Hide by a mask that was given."""
     faults = _mask_faults()
     faults += [
-        Fault("mask-inverted", "1e9 added or the wrong sign", _hide(_right_may, math.inf)),
         *_any_fill("mask-wrong-axis", "the mask is transposed", lambda s: s.may_attend.mT),
         *_any_fill("mask-wrong-axis", "an axis for heads", lambda s: s.may_attend.unsqueeze(1)),
         *_any_fill("mask-wrong-axis", "an axis at the end", lambda s: s.may_attend.unsqueeze(-1)),
@@ -115,35 +117,40 @@ def hide_future(aligned: bool = False) -> Slot:
     return Slot("mask", _hide(_right_may, -math.inf), tuple(faults))
 
 
+SENSE = "True means may attend."
+NO_TRUE = "A mask that is True throughout hides nothing: where must it be False?"
+BOTH = "Besides, it is aligned at the first key: the last query sees the last key."
+LENGTH = "The real keys of a sequence are 0 to its length - 1."
+
+
 def causal() -> Slot:
     """Make a causal mask."""
 
-    def edge(shift: int) -> Step:
-        return put(
-            "r", lambda s: torch.ones(s.Sq, s.Sk, dtype=torch.bool).tril(s.Sk - s.Sq + shift)
-        )
+    def right(s: SimpleNamespace, shift: int = 0) -> Tensor:
+        return torch.ones(s.Sq, s.Sk, dtype=torch.bool).tril(s.Sk - s.Sq + shift)
 
-    def corner(shift: int = 0) -> Callable[[SimpleNamespace], Tensor]:
-        return lambda s: torch.ones(s.Sq, s.Sk, dtype=torch.bool).tril(shift)
+    def corner(s: SimpleNamespace, shift: int = 0) -> Tensor:
+        return torch.ones(s.Sq, s.Sk, dtype=torch.bool).tril(shift)
 
-    def right(s: SimpleNamespace) -> Tensor:
-        return torch.ones(s.Sq, s.Sk, dtype=torch.bool).tril(s.Sk - s.Sq)
+    def fault(id_: str, how: str, mask: Callable, look: str = "") -> Fault:
+        return Fault(id_, how, put("r", mask), look=look)
 
+    inverted, off = "mask-inverted", "mask-off-by-one"
     return Slot(
         "mask",
-        edge(0),
+        put("r", right),
         (
-            Fault("mask-inverted", "True = blocked", put("r", lambda s: ~right(s))),
-            Fault("mask-off-by-one", "a token does not see itself", edge(-1)),
-            Fault("mask-off-by-one", "one token of the future", edge(1)),
-            Fault("mask-inverted", "triu for tril", put("r", lambda s: right(s).flip(0, 1))),
-            Fault("causal-misaligned", "aligned at the first key", put("r", corner())),
-            Fault("mask-inverted", "triu at the first key", put("r", lambda s: ~corner(-1)(s))),
-            Fault("mask-inverted", "triu at the first key", put("r", lambda s: ~corner()(s))),
-            Fault("mask-off-by-one", "aligned at the first key, and off", put("r", corner(1))),
-            Fault("mask-off-by-one", "aligned at the first key, and off", put("r", corner(-1))),
-            Fault("mask-ignored", "all True", put("r", lambda s: torch.ones_like(right(s)))),
-            Fault("mask-wrong-axis", "keys down, queries across", put("r", lambda s: right(s).mT)),
+            fault(inverted, "True = blocked", lambda s: ~right(s), SENSE),
+            fault(off, "a token does not see itself", lambda s: right(s, -1)),
+            fault(off, "one token of the future", lambda s: right(s, 1)),
+            fault(inverted, "triu for tril", lambda s: ~right(s, -1), SENSE),
+            fault("causal-misaligned", "aligned at the first key", corner),
+            fault(inverted, "triu at the first key", lambda s: ~corner(s, -1), SENSE),
+            fault(inverted, "triu at the first key", lambda s: ~corner(s), SENSE),
+            fault(off, "aligned at the first key, and off", lambda s: corner(s, 1), BOTH),
+            fault(off, "aligned at the first key, and off", lambda s: corner(s, -1), BOTH),
+            fault("mask-ignored", "all True", lambda s: torch.ones_like(right(s)), NO_TRUE),
+            fault("mask-wrong-axis", "keys down, queries across", lambda s: right(s).mT),
         ),
     )
 
@@ -157,24 +164,40 @@ def padding() -> Slot:
     def keys(t: Tensor) -> Tensor:
         return t[:, None, None, :]
 
-    wrong = "mask-wrong-axis"
+    def fault(id_: str, how: str, mask: Callable, look: str = "") -> Fault:
+        return Fault(id_, how, put("r", mask), look=look)
+
+    def alike(s: SimpleNamespace, pick: Callable) -> Tensor:
+        return keys(torch.arange(s.S) < pick(s.lengths).reshape(1, 1))
+
+    wrong, off = "mask-wrong-axis", "mask-off-by-one"
+    picks = {"longest": torch.max, "shortest": torch.min, "first": lambda t: t[0]}
+    one = [
+        fault("one-length-for-all", f"the {name} length {how}", mask)
+        for name, pick in picks.items()
+        for how, mask in (
+            ("for each", lambda s, pick=pick: alike(s, pick).expand(len(s.lengths), 1, 1, -1)),
+            ("once", lambda s, pick=pick: alike(s, pick)),
+        )
+    ]
     return Slot(
         "mask",
         put("r", lambda s: keys(real(s))),
         (
-            Fault("mask-inverted", "True = padding", put("r", lambda s: ~keys(real(s)))),
-            Fault("mask-off-by-one", "one padded key", put("r", lambda s: keys(real(s, 1)))),
-            Fault("mask-off-by-one", "one key missing", put("r", lambda s: keys(real(s, -1)))),
-            Fault("mask-ignored", "all True", put("r", lambda s: keys(real(s, s.S)))),
-            Fault(wrong, "on the queries", put("r", lambda s: real(s)[:, None, :, None])),
-            Fault(wrong, "on the heads", put("r", lambda s: real(s)[:, :, None, None])),
-            Fault(wrong, "in front", put("r", lambda s: real(s)[None, :, None, :])),
-            Fault(wrong, "in front", put("r", lambda s: real(s)[None, None])),
-            Fault(wrong, "transposed", put("r", lambda s: real(s).mT[:, None, None, :])),
-            Fault(
+            fault("mask-inverted", "True = padding", lambda s: ~keys(real(s)), SENSE),
+            fault(off, "one padded key", lambda s: keys(real(s, 1)), LENGTH),
+            fault(off, "one key missing", lambda s: keys(real(s, -1)), LENGTH),
+            fault("mask-ignored", "all True", lambda s: keys(real(s, s.S)), NO_TRUE),
+            fault(wrong, "on the queries", lambda s: real(s)[:, None, :, None]),
+            fault(wrong, "on the heads", lambda s: real(s)[:, :, None, None]),
+            fault(wrong, "in front", lambda s: real(s)[None, :, None, :]),
+            fault(wrong, "in front", lambda s: real(s)[None, None]),
+            fault(wrong, "transposed", lambda s: real(s).mT[:, None, None, :]),
+            fault(
                 wrong,
                 "queries and keys",
-                put("r", lambda s: real(s)[:, None, :, None] & keys(real(s))),
+                lambda s: real(s)[:, None, :, None] & keys(real(s)),
             ),
+            *one,
         ),
     )

@@ -9,6 +9,8 @@ from torch import Tensor
 
 from .engine import Fault, Slot, Step, put
 
+OWN = "Each head has H rows of its own in every weight."
+
 
 def _apply(x: Tensor, weight: Tensor, form: str = "right") -> Tensor:
     if form == "turned":
@@ -77,6 +79,10 @@ def project_three(heads: bool = False) -> Slot:
         )
         for r in shared
     ]
+    faults += [
+        Fault("projections-exchanged", f"q, k, v from w{r[0]}, w{r[1]}, w{r[2]}", _qkv(r), True)
+        for r in ("qvk", "vkq", "vqk", "kvq")  # q and k alone: that is k @ q, in the scores
+    ]
     twice = [w for w in itertools.product(("right", "twice"), repeat=3) if set(w) != {"right"}]
     faults += [
         Fault("weight-twice", f"weights {w}", _qkv(forms=w), rare=set(w) != {"twice"})
@@ -84,7 +90,7 @@ def project_three(heads: bool = False) -> Slot:
     ]
     if heads:
         faults.append(
-            Fault("projection-shared", "every head reads the first", _first_head_only, True)
+            Fault("projection-shared", "every head reads the first", _first_head_only, True, OWN)
         )
     return Slot("project", _qkv(), tuple(faults))
 

@@ -32,8 +32,8 @@ def _scale_both(s: SimpleNamespace) -> None:
     _scale_later(-0.5)(s)
 
 
-def scale(*others: str, later: bool = True) -> Slot:
-    """Divide by the root of H; `others` are the sizes that could be taken for it."""
+def scale(*others: str, later: bool = True, given: bool = False) -> Slot:
+    """Divide by the root of H, `given` or that of q; `others` could be taken for it."""
     faults = [
         Fault("scale-missing", "not scaled", put("scores", lambda s: s.scores)),
         Fault("scale-no-root", "divided by H", _times(-1)),
@@ -42,8 +42,9 @@ def scale(*others: str, later: bool = True) -> Slot:
     ]
     for name in others:
         id_ = "scale-n-embd" if name == "n_embd" else "scale-wrong-size"
-        faults.append(Fault(id_, f"divided by the root of {name}", _by(name, -0.5)))
-        faults.append(Fault(id_, f"divided by {name}", _by(name, -1), True))
+        look = "Ask which size your code reads: it is head_size, not one of scores." * given
+        faults.append(Fault(id_, f"divided by the root of {name}", _by(name, -0.5), look=look))
+        faults.append(Fault(id_, f"divided by {name}", _by(name, -1), True, look))
     if later:
         faults += [
             Fault("scale-after-softmax", "weights divided by the root of H", _scale_later(-0.5)),

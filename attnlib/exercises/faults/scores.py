@@ -6,6 +6,8 @@ import itertools
 
 from .engine import Fault, Slot, put
 
+KEYS = "Count the dims from the end: of keys, only the last two change places."
+
 
 def _swapped(a: int, b: int) -> Step:
     return put("scores", lambda s: s.q @ s.k.transpose(a, b))
@@ -22,15 +24,22 @@ def meet(axes: int) -> Slot:
             "k reshaped, not transposed",
             put("scores", lambda s: s.q @ s.k.reshape(*s.k.shape[:-2], s.k.shape[-1], -1)),
         ),
-        Fault(wrong, "k @ q instead of q @ k", put("scores", lambda s: s.k @ s.q.mT)),
-        Fault(wrong, "q transposed instead of k", put("scores", lambda s: s.q.mT @ s.k)),
-        Fault(wrong, "k transposed on the other side", put("scores", lambda s: s.k.mT @ s.q), True),
+        Fault("queries-keys-exchanged", "k @ q", put("scores", lambda s: s.k @ s.q.mT)),
+        Fault(wrong, "q transposed instead of k", put("scores", lambda s: s.q.mT @ s.k), look=KEYS),
+        Fault(
+            wrong,
+            "k transposed on the other side",
+            put("scores", lambda s: s.k.mT @ s.q),
+            True,
+            KEYS,
+        ),
         Fault(
             wrong,
             "all dims reversed",
             put("scores", lambda s: s.q @ s.k.permute(*reversed(range(s.k.ndim)))),
             rare=True,
+            look=KEYS,
         ),
     ]
-    faults += [Fault(wrong, f"dims {a} and {b} of k", _swapped(a, b), True) for a, b in swaps]
+    faults += [Fault(wrong, f"dims {a} and {b} of k", _swapped(a, b), True, KEYS) for a, b in swaps]
     return Slot("transpose", put("scores", lambda s: s.q @ s.k.mT), tuple(faults))

@@ -87,6 +87,7 @@ def mix(*others: str) -> Slot:
             "transpose-wrong-dims",
             "summed over the queries",
             put("output", lambda s: s.weights.mT @ s.v),
+            look="The sum runs over the keys: the last dim of the weights, the last but one of v.",
         ),
         Fault("values-unused", "the weights are returned", put("output", lambda s: s.weights)),
     ]

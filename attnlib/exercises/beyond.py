@@ -1,0 +1,182 @@
+"""Look beyond the values, once these are right: fills, low scores, device, gradients."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from .evidence import epsilon
+from .form import DISTINCT, Case, Exercise, Inputs, copy, draw, want
+from .running import Outcome, Runner, TimeUp
+from .trial import Finding, Trial, agrees, error_line
+from .verdict import alike
+from .watching import Homes
+
+LATE = "the backward pass was not checked: time was up, perhaps because the machine is busy"
+LOWEST_ALLOWED = 9.9e3  # a fill of -1e4 lies below a score of minus this
+LOW, LOWER = -25.0, -60.0  # scores whose exponentials, 1e-11 and 9e-27, float32 still holds
+
+
+def beyond(
+    exercise: Exercise, trial: Trial, runner: Runner, notes: list[str], off: frozenset[str]
+) -> Finding | None:
+    """Return what is wrong in code whose values are right; add what could bite to the notes."""
+    for look in (_dtype, _low_scores, _fills, _device, _backward):
+        found = look(exercise, trial, runner, notes)
+        if found is not None and found.id not in off:
+            return found
+    _large_scores(exercise, trial, runner, notes)
+    return None
+
+
+def _dtype(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -> Finding | None:
+    value, asked_bool = trial.value, exercise.returns.startswith("bool")
+    fits = value.dtype == torch.bool if asked_bool else value.is_floating_point()
+    if not fits:
+        return Finding("wrong-dtype", trial, f"Yours is {value.dtype}.")
+    if not asked_bool and value.dtype != torch.float32:
+        notes.append(f"float32 came in, {value.dtype} went out".replace("torch.", ""))
+    return None
+
+
+def _low_scores(
+    exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]
+) -> Finding | None:
+    """Find a number beside the sum of a row: it shows where all scores of the row are low."""
+    if exercise.id not in {"weights", "safe-weights"}:
+        return None
+    drawn = draw(exercise, DISTINCT, 0, largest=4)
+    for depth in (LOW, LOWER):
+        inputs = {"scores": drawn.inputs["scores"] + depth}
+        case = Case(drawn.kind, drawn.sizes, inputs, want(exercise, inputs))
+        low = Trial(case, runner.call(case.inputs))
+        if low.outcome.tensor is None or agrees(exercise, case, low.value):
+            continue
+        if depth == LOW:
+            return Finding("softmax-epsilon" if epsilon([low]) else "value-mismatch", low)
+        notes.append(
+            f"a row of scores about {depth:g} gets wrong weights: take its maximum away first"
+        )
+    return None
+
+
+def _fills(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -> Finding | None:
+    """Find a fill that a very low score undercuts."""
+    if exercise.id == "mask-scores":
+        if bool(trial.value.isfinite().all()):
+            notes.append("the fill is finite: -inf hides a score whatever the others are")
+        return None
+    for depth in (LOWEST_ALLOWED, 1e13):
+        case = _deep(exercise, trial.case, depth)
+        if case is None:
+            return None
+        outcome = runner.call(case.inputs)
+        if outcome.tensor is None or not _first_query_leaks(case, outcome.tensor):
+            continue
+        if depth == LOWEST_ALLOWED:
+            return Finding("mask-fill-not-low-enough", Trial(case, outcome))
+        notes.append("the fill is finite: low enough here, but -inf always is")
+    return None
+
+
+def _device(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -> Finding | None:
+    """Find a tensor made without a device that meets an input, or is itself the mask."""
+    with Homes() as homes:
+        outcome = runner.call(copy(trial.case.inputs), keep_graph=True)
+    made = homes.made(outcome.value)
+    if homes.found or (made == "factory" and exercise.returns.startswith("bool")):
+        return Finding("fixed-device", trial)
+    if made:
+        notes.append("the result stays on the CPU, whatever device the inputs are on")
+    return None
+
+
+def _backward(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -> Finding | None:
+    """Send gradients back; they must arrive, and be finite."""
+    if exercise.returns.startswith("bool"):
+        return None
+    leaves = {
+        k: v.clone().requires_grad_() if isinstance(v, Tensor) and v.is_floating_point() else v
+        for k, v in trial.case.inputs.items()
+    }
+    given = {
+        k: v * 1 if isinstance(v, Tensor) and v.requires_grad else v for k, v in leaves.items()
+    }
+    outcome = runner.call(given, keep_graph=True)
+    value = outcome.tensor
+    if isinstance(outcome.error, TimeUp):
+        notes.append(LATE)
+        return None
+    if value is None:
+        said = f"It does where gradients are asked for: {error_line(outcome.error)}"
+        return Finding("raises", Trial(trial.case, outcome), said)
+    if not value.requires_grad:
+        notes.append("no gradient flows: the result does not depend on the inputs as tensors")
+        return None
+    try:
+        shaped = torch.linspace(0.5, 1.5, value.numel()).reshape(value.shape).to(value.dtype)
+        finite = value[value.isfinite()]
+        runner.run(lambda: (finite * shaped[value.isfinite()]).sum().backward())
+    except TimeUp:
+        notes.append(LATE)
+        return None
+    except RuntimeError as error:
+        if "inplace operation" in str(error):
+            return Finding("backward-overwritten", trial)
+        said = f"The backward pass does: {error_line(error)}"
+        return Finding("raises", Trial(trial.case, Outcome(error=error)), said)
+    grads = [t.grad for t in leaves.values() if isinstance(t, Tensor) and t.grad is not None]
+    if all(bool(g.isfinite().all()) for g in grads):
+        return None
+    if exercise.id == "safe-weights":
+        return Finding("nan-row", trial, "The values are right, but the gradients are NaN.")
+    notes.append("some gradients are not finite")
+    return None
+
+
+def _large_scores(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -> None:
+    if exercise.id not in {"weights", "safe-weights"}:
+        return
+    large = {"scores": trial.case.inputs["scores"] * 100 + 500}
+    value = runner.call(large).tensor
+    if value is not None and not bool(value.isfinite().all()):
+        notes.append("exp overflows for large scores: take the row's maximum away first")
+
+
+# deep cases ------------------------------------------------------------------------------------
+
+
+def _deep(exercise: Exercise, case: Case, depth: int | float) -> Case | None:
+    """Return the case with a first query whose own score is -depth: a higher fill leaks."""
+    if case.kind != DISTINCT or exercise.id not in {"head", "multi-head", "cached-step"}:
+        return None
+    inputs = copy(case.inputs)
+    (_deep_cache if exercise.id == "cached-step" else _deep_weights)(inputs, case.sizes, depth)
+    return Case(case.kind, case.sizes, inputs, want(exercise, inputs))
+
+
+def _deep_weights(inputs: Inputs, sizes: dict, depth: int | float) -> None:
+    x, wq = inputs["x"], inputs["wq"]
+    x[:] = x[:1]
+    x[:, 1:] *= 1e-3
+    by_head = (wq @ x[0, 0]).reshape(-1, sizes["H"])
+    gain = (depth * sizes["H"] ** 0.5) ** 0.5 / by_head.norm(dim=-1)
+    wq *= gain.repeat_interleave(sizes["H"])[:, None]
+    inputs["wk"] = -wq
+
+
+def _deep_cache(inputs: Inputs, sizes: dict, depth: int | float) -> None:
+    q, k = inputs["q"], inputs["k_cache"]
+    sees = sizes["Sk"] - sizes["Sq"] + 1
+    first = q[:, :, :1]
+    k *= 1e-3
+    k[:, :, :sees] = -first * depth * sizes["H"] ** 0.5 / first.square().sum(-1, keepdim=True)
+
+
+def _first_query_leaks(case: Case, value: Tensor) -> bool:
+    """Whether the first query of a deep case gets something from keys that it may not see."""
+    at = value.ndim - 2
+    yours, wanted = value.select(at, 0), case.wanted.select(at, 0)
+    if not bool(yours.isfinite().all()):
+        return False  # a mask after the softmax, made 1 in sum again: right, but not that far down
+    return not bool(alike(yours, wanted, rtol=1e-2, atol=1e-2).all())
