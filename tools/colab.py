@@ -14,14 +14,15 @@ from typing import Any
 RECORD = Path(__file__).with_name("release.json")
 ID = "colab"
 START = """\
-# @title In Colab, run this first: it gets the library. Elsewhere it does nothing.
+# @title In Colab, run this first: {says}. Elsewhere it does nothing.
 import sys
 from importlib.util import find_spec
 
 if "google.colab" in sys.modules and find_spec("attnlib") is None:
 """
 BEFORE_A_RELEASE = """\
-    print("No release yet: run  !pip install git+ADDRESS  where ADDRESS is this repository's.")
+    print("No release yet: run  !pip install git+https://github.com/OWNER/NAME  where OWNER/NAME "
+          "is what stands behind /github/ in this page's address.")
 """
 FROM_A_RELEASE = """\
     import importlib, subprocess
@@ -43,8 +44,8 @@ Cell = dict[str, Any]
 
 def source(record: dict[str, str] | None) -> str:
     """Write the cell's code for a release, or for a copy that has none yet."""
-    inside = FROM_A_RELEASE.format(**record) if record else BEFORE_A_RELEASE
-    return (START + inside).rstrip("\n")
+    start = START.format(says="it gets the library" if record else "it says how to get the library")
+    return (start + (FROM_A_RELEASE.format(**record) if record else BEFORE_A_RELEASE)).rstrip("\n")
 
 
 def released() -> dict[str, str] | None:

@@ -118,7 +118,7 @@ def test_it_does_nothing_where_no_colab_is(released: bool, tmp_path: Path, shelf
 
 def test_before_a_release_it_says_what_to_do_in_one_line(machine: Path, tmp_path: Path) -> None:
     done = say(machine, "-c", colab.source(None), folder=tmp_path)
-    assert done.stdout.startswith("No release yet: run  !pip install git+")
+    assert done.stdout.startswith("No release yet: run  !pip install git+https://")
     assert (done.stdout.count("\n"), done.returncode) == (1, 0)
 
 
