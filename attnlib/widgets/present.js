@@ -12,6 +12,7 @@ export function present(player) {
     return;
   }
   const ending = new AbortController();
+  const place = host.parentNode.style;
   const on = (node, name, run, capture = false) => node.addEventListener(name, run, { signal: ending.signal, capture });
   const zoom = (scale) => (part.root.parentNode.style.zoom = scale);
   const fit = () => zoom(clamp(Math.min(innerWidth / WIDE, innerHeight / HIGH), 1, 3));
@@ -24,9 +25,11 @@ export function present(player) {
     set(false);
     if (document.fullscreenElement === host) document.exitFullscreen();
     zoom('');
-    part.stage.focus();
+    place.minHeight = '';
+    part.stage.focus({ preventScroll: true });
   };
   player.unpresent = end;
+  place.minHeight = `${host.offsetHeight}px`; // the page keeps its length, and the reader the place in it
   set(true);
   if (navigator.userActivation?.isActive) host.requestFullscreen?.().catch(() => {});
   on(signal, 'abort', end);

@@ -73,7 +73,11 @@
     form.addEventListener("submit", event => {
       event.preventDefault(); // the page's policy lets no form go anywhere; this stays in the book
       const words = form.elements.q.value.trim();
-      if (words) location.href = `${form.getAttribute("action")}?q=${encodeURIComponent(words)}`;
+      if (!words) return;
+      const place = new URL(form.getAttribute("action"), location.href); // from the search page to itself: "#"
+      place.search = `?q=${encodeURIComponent(words)}`;
+      place.hash = "";
+      location.href = place.href;
     });
   }
 
@@ -101,6 +105,13 @@
     }
   };
   new ResizeObserver(markScrollers).observe(root);
+
+  // --- a browser shows a file from the disk, and does not save it ---
+  const notebook = document.querySelector("#run a[download]");
+  if (notebook && location.protocol === "file:") {
+    notebook.target = "_blank";
+    notebook.textContent += ": it opens as text, Ctrl+S saves it";
+  }
 
   // --- live cells: what runs them is fetched when a reader asks for it ---
   const handed = /^#live=(\d+\/[\w-]+)$/.exec(location.hash); // as `make serve` prints it

@@ -27,6 +27,31 @@
     return copy.textContent.replace(/\u00a0/g, " ");
   };
 
+  // --- places in edited code: offsets in its text, as it is read ---
+  /** From where to where the selection goes in a code's text. */
+  const selected = code => {
+    const range = getSelection().getRangeAt(0);
+    return ["start", "end"].map(end => {
+      const before = document.createRange();
+      before.selectNodeContents(code);
+      before.setEnd(range[`${end}Container`], range[`${end}Offset`]);
+      return textOf(before.cloneContents()).length;
+    });
+  };
+  const select = (code, from, to = from) => {
+    const points = [];
+    let past = 0;
+    const walk = document.createTreeWalker(code, NodeFilter.SHOW_TEXT | NodeFilter.SHOW_ELEMENT);
+    for (let node = walk.nextNode(); node && points.length < 2; node = walk.nextNode()) {
+      const length = node.nodeType === Node.TEXT_NODE ? node.length : Number(node.localName === "br");
+      for (const offset of [from, to].slice(points.length))
+        if (node.nodeType === Node.TEXT_NODE && offset <= past + length) points.push([node, offset - past]);
+      past += length;
+    }
+    if (points.length === 2) getSelection().setBaseAndExtent(...points[0], ...points[1]);
+  };
+  const type = text => document.execCommand(text ? "insertText" : "delete", false, text);
+
   // --- outputs: as the page writes them ---
   const lines = (kind, text) => element("div", { className: `output ${kind} highlight-myst-ansi notranslate` },
     element("div", { className: "highlight" }, element("pre", { textContent: text.replace(/\x1b\[[\d;]*m/g, "") })));
@@ -113,24 +138,71 @@
       this.code.contentEditable = "true";
       try { this.code.contentEditable = "plaintext-only"; } catch { /* an older browser pastes with colours */ }
       this.code.spellcheck = false;
+      this.exercise = place.closest("[id^=exercise-]"); // of its own: no other needs it
       for (const [key, value] of Object.entries({ role: "textbox", "aria-multiline": "true", "aria-label": `Code of ${this.name}` }))
         this.code.setAttribute(key, value);
-      this.code.addEventListener("input", () => { this.ran = false; });
+      this.code.addEventListener("input", () => { this.ran = false; this.plain(); });
+      this.code.addEventListener("focus", () => { this.leaves = false; });
       this.code.addEventListener("keydown", event => this.key(event, run));
       this.button = button("Run", () => run(this));
       this.button.setAttribute("aria-label", `Run ${this.name}`);
       this.button.className = "run";
       this.code.closest(".highlight").append(this.button);
     }
+    /** Shift+Enter runs; Enter, Tab and Backspace keep Python's indents. After Escape, Tab goes on in the page. */
     key(event, run) {
-      if (event.key !== "Enter" || event.isComposing) return;
-      if (event.shiftKey || event.ctrlKey || event.metaKey) { event.preventDefault(); run(this); return; }
-      const before = getSelection().getRangeAt(0).cloneRange();
-      before.setStart(this.code, 0);
-      const line = textOf(before.cloneContents()).split("\n").at(-1);
-      const indent = /^ */.exec(line)[0] + (line.trimEnd().endsWith(":") ? "    " : "");
-      event.preventDefault();
-      document.execCommand("insertText", false, `\n${indent}`);
+      if (event.isComposing) return;
+      const { key, shiftKey } = event, held = event.ctrlKey || event.metaKey;
+      if (key === "Enter" && (shiftKey || held)) { event.preventDefault(); run(this); return; }
+      if (held || event.altKey) return;
+      const leaves = key === "Tab" && this.leaves;
+      if (key !== "Shift") this.leaves = key === "Escape";
+      const edit = { Enter: this.enter, Tab: shiftKey ? this.dedent : this.indent, Backspace: this.back }[key];
+      if (edit && !leaves && edit.call(this, ...selected(this.code))) event.preventDefault();
+    }
+    /** The line that an offset stands in, up to there. */
+    before(offset) { return textOf(this.code).slice(0, offset).split("\n").at(-1); }
+    /** Where the lines begin that a selection touches, the last first. */
+    starts(from, to) {
+      const text = textOf(this.code), starts = [from - this.before(from).length];
+      for (let at = starts[0]; at < to - 1; at++) if (text[at] === "\n") starts.unshift(at + 1);
+      return starts;
+    }
+    enter(from) {
+      const line = this.before(from);
+      return type(`\n${/^ */.exec(line)[0]}${line.trimEnd().endsWith(":") ? "    " : ""}`);
+    }
+    indent(from, to) {
+      if (from === to) return type(" ".repeat(4 - this.before(from).length % 4));
+      const starts = this.starts(from, to);
+      for (const at of starts) { select(this.code, at); type("    "); }
+      select(this.code, from + 4, to + 4 * starts.length);
+      return true;
+    }
+    dedent(from, to) {
+      let gone = 0, first = 0;
+      for (const at of this.starts(from, to)) {
+        first = /^ {0,4}/.exec(textOf(this.code).slice(at))[0].length;
+        gone += first;
+        if (first) { select(this.code, at, at + first); type(""); }
+      }
+      select(this.code, Math.max(0, from - first), Math.max(0, to - gone));
+      return true;
+    }
+    /** In an indent, one step back; else as everywhere. */
+    back(from, to) {
+      const line = this.before(from);
+      if (from !== to || !/^ +$/.test(line)) return false;
+      select(this.code, from - ((line.length - 1) % 4 + 1), from);
+      return type("");
+    }
+    /** Code typed anew in one piece has the look of its first word: no look is better. */
+    plain() {
+      const [word, other] = [...this.code.children].filter(part => part.textContent);
+      if (!word || other || word.textContent.trim() !== this.code.textContent.trim()) return;
+      const at = selected(this.code);
+      this.code.replaceChildren(textOf(this.code));
+      select(this.code, ...at);
     }
     get source() { return textOf(this.code).trimEnd(); }
     show() {
@@ -170,7 +242,7 @@
       this.stopper = button("Interrupt", () => this.kernel?.interrupt());
       this.stopper.disabled = true;
       this.finder = button("Show that cell", () => this.failed.show());
-      const all = button("Run all", () => this.upTo(this.cells.at(-1)));
+      const all = button("Run all", () => this.all());
       this.bar = element("div", { className: "live" }, this.said, this.finder, all, this.stopper);
       document.querySelector("main").after(this.bar);
       const places = [...document.querySelectorAll("main .cell")].filter(cell => cell.querySelector(".cell_input .highlight-ipython3 pre"));
@@ -194,25 +266,33 @@
       this.kernel = await Kernel.start(server, this.folder, sentence => this.forget(`${sentence} Run a cell to start another kernel.`));
       await this.kernel.run(FIRST, undefined, true);
     }
-    /** Run a cell after all before it that have not run as they now read. */
-    upTo(cell) {
-      cell.ran = false;
-      this.work = this.work.then(() => this.go(cell));
+    /** Run a cell after all before it that it may need and that have not run as they now read. */
+    upTo(cell) { return this.run(cell, this.cells.filter(({ exercise }) => !exercise || exercise === cell.exercise)); }
+    /** Run every cell; an exercise that fails, or is not written yet, stops no other. */
+    all() { return this.run(this.cells.at(-1), this.cells); }
+    run(last, cells) {
+      last.ran = false;
+      this.work = this.work.then(() => this.go(last, cells.slice(0, cells.indexOf(last) + 1)));
       return this.work;
     }
-    async go(last) {
+    async go(last, cells) {
+      let failed = null;
+      const broken = new Set();
       this.stopper.disabled = false;
       try {
         if (!this.kernel) await this.begin();
-        for (const cell of this.cells.slice(0, this.cells.indexOf(last) + 1)) {
-          if (cell.ran) continue;
+        for (const cell of cells) {
+          if (cell.ran || broken.has(cell.exercise)) continue;
           this.tell(`Running ${cell.name} of ${this.cells.length} …`);
           if (await cell.run(this.kernel)) continue;
-          const rest = cell === last ? "." : `, so ${last.name} was not run.`;
-          this.tell(`C${cell.name.slice(1)} ended in an error${rest}`, cell);
-          return;
+          failed ??= cell;
+          if (!cell.exercise || cell === last) break;
+          broken.add(cell.exercise);
         }
-        this.tell(`C${last.name.slice(1)} has run. Change any cell and run it: Shift+Enter.`);
+        if (failed) {
+          const rest = failed === last || last.ran ? "." : `, so ${last.name} was not run.`;
+          this.tell(`C${failed.name.slice(1)} ended in an error${rest}`, failed);
+        } else this.tell(`C${last.name.slice(1)} has run. Change any cell and run it: Shift+Enter.`);
       } catch (error) {
         if (!error.told) this.forget(`${error.message} Run a cell to try again.`);
       } finally { this.stopper.disabled = !this.kernel; }
@@ -227,7 +307,7 @@
       : tell => fromBinder(binder, tell);
     const live = new Live(where, folder);
     live.work = live.begin().then(
-      () => live.tell("Ready. Change any cell and run it: Shift+Enter, or its button."),
+      () => live.tell("Ready. Change any cell and run it: Shift+Enter, or its button. In a cell Tab indents; after Escape it goes on."),
       error => live.forget(`${error.message} Run a cell to try again.`));
     live.said.scrollIntoView({ block: "nearest" });
   };

@@ -187,5 +187,8 @@ def test_what_runs_a_page_opens_and_closes_by_keyboard(browser, site, javascript
         notebook = page.get_by_role("link", name="Download the notebook")
         assert notebook.is_visible()
         assert notebook.get_attribute("href").endswith("/01-projections.ipynb")
+        if javascript:  # from the disk a browser shows the file, and leaves the book for it
+            assert "Ctrl+S saves it" in notebook.text_content()
+            assert notebook.get_attribute("target") == "_blank"
         press(page, "Escape")
         assert not notebook.is_visible()

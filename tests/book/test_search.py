@@ -28,7 +28,7 @@ EXPECTED = {
     "dk": "notation",
     "Glorot": "references",
     "how to split heads": "07-multi-head",
-    "nan": "04-the-causal-mask",
+    "nan": "from-symptom-to-page",
     "wieghts": None,
 }
 
@@ -94,3 +94,12 @@ def test_what_is_typed_stays_text(browser, site):
             page.locator("#page-search-field").fill(typed)
             assert page.locator("#search-results img").count() == 0
         assert heard == []
+
+
+def test_the_field_beside_the_search_page_searches_anew(browser, address):
+    with opened(browser, f"{address}/search.html?q=mask#main") as (page, _):
+        field = page.locator("#search-field")
+        field.fill("contiguous")
+        field.press("Enter")
+        expect(page.locator("#page-search-field")).to_have_value("contiguous")
+        assert page.url == f"{address}/search.html?q=contiguous"

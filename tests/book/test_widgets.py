@@ -83,6 +83,24 @@ def test_the_first_use_of_a_tool_fetches_it_and_does_its_work(visit, address, ki
     assert hands.page.evaluate(SCRIPTS).count(TOOLS) == 1
 
 
+@pytest.mark.parametrize("kind", [Mouse, Keyboard])
+def test_who_leaves_the_full_screen_is_back_at_the_player(visit, server, kind):
+    hands = visit(kind, f"{server}/book/04-the-causal-mask.html")
+    place = hands.page.locator("main .attn-player").last
+    place.scroll_into_view_if_needed()
+    button = place.get_by_role("button", name="Present")
+    button.scroll_into_view_if_needed()
+    hands.page.wait_for_timeout(100)
+    top = lambda: place.evaluate("player => player.getBoundingClientRect().top")  # noqa: E731
+    before = top()
+    hands.press(button)
+    place.locator(".attn-host[data-present]").wait_for()
+    hands.page.keyboard.press("Escape")
+    place.locator(".attn-host:not([data-present])").wait_for()
+    hands.page.wait_for_timeout(300)  # the browser leaves its full screen a little later
+    assert abs(top() - before) < 2
+
+
 def test_what_is_pressed_while_the_tools_come_is_done_in_its_order(visit, server):
     hands = visit(Mouse, f"{server}/{HEAD}")
     page, place = hands.page, hands.page.locator(".attn-player").first

@@ -186,6 +186,70 @@ def test_folded_cells_run_with_the_rest_and_the_one_that_fails_is_shown(
     assert count(jupyter, 0)
 
 
+def test_the_editor_keeps_to_pythons_indents_and_lets_go(
+    page: Page, pages: str, jupyter: str
+) -> None:
+    page.goto(f"{pages}/{PAGE}#live={jupyter}")
+    make_live(page)
+    code = page.locator("main .cell pre[role=textbox]").first
+    key = lambda *names: [page.keyboard.press(name) for name in names]  # noqa: E731
+    text = lambda: code.evaluate("code => code.innerText").rstrip("\n")  # noqa: E731
+    write(page, 1, "def f(x):")
+    assert code.locator("span").count() == 0, "what is typed anew has the look of no other word"
+    key("Enter")
+    page.keyboard.insert_text("if x:")
+    key("Enter")
+    page.keyboard.insert_text("a")
+    key("Enter", "Backspace")
+    page.keyboard.insert_text("b")
+    assert text() == "def f(x):\n    if x:\n        a\n    b"
+    key("Backspace", "Tab")
+    page.keyboard.insert_text("bc")
+    key("Backspace")
+    assert text() == "def f(x):\n    if x:\n        a\n        b", "in a word one sign goes"
+    key("Shift+ArrowUp", "Tab")
+    assert text() == "def f(x):\n    if x:\n            a\n            b"
+    key("Shift+Tab", "Shift+Tab")
+    assert text() == "def f(x):\n    if x:\n    a\n    b"
+    key("Shift+Tab", "Shift+Tab")
+    assert text() == "def f(x):\n    if x:\na\nb"
+    key("Control+z")
+    assert text() != "def f(x):\n    if x:\na\nb"
+    expect(code).to_be_focused()
+    key("Escape", "Tab")
+    expect(code).not_to_be_focused()
+    expect(page.locator(".live [role=status]")).to_contain_text("after Escape", **PATIENT)
+    assert page.heard == []
+    page.goto(f"{pages}/book/notation.html")
+    assert count(jupyter, 0)
+
+
+def test_an_exercise_that_fails_stops_no_other(page: Page, pages: str, jupyter: str) -> None:
+    page.goto(f"{pages}/book/exercises.html#live={jupyter}")
+    make_live(page)
+    said = page.locator(".live [role=status]")
+    expect(said).to_contain_text("Ready", **PATIENT)
+    cells = page.locator("main .cell pre[role=textbox]")
+    first, second = (
+        cells.evaluate_all(
+            "(cells, id) => cells.findIndex(cell => cell.closest(`#exercise-${id}`)) + 1", name
+        )
+        for name in ("scale", "weights")
+    )
+    write(page, first, "def scale(scores, head_size):\n    return scores / (head_size")
+    page.keyboard.press("Shift+Enter")
+    expect(said).to_have_text(f"Cell {first} ended in an error.", **PATIENT)
+    write(page, second, "check('weights', lambda scores: scores.softmax(dim=-1))")
+    page.keyboard.press("Shift+Enter")
+    expect(said).to_contain_text(f"Cell {second} has run", **PATIENT)
+    expect(page.locator("#exercise-weights .cell_output").first).to_contain_text("✓")
+    page.get_by_role("button", name="Run all").click()
+    expect(said).to_have_text(f"Cell {first} ended in an error.", **PATIENT)
+    expect(page.locator("main .cell .run").last).to_be_visible()
+    page.goto(f"{pages}/book/notation.html")
+    assert count(jupyter, 0)
+
+
 def test_another_origin_and_another_token_are_refused(page: Page, pages: str, jupyter: str) -> None:
     port, _ = jupyter.split("/")
     page.goto(f"{pages}/{PAGE}#live={port}/wrong")
