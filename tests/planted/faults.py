@@ -600,6 +600,22 @@ EXERCISES = [
         ("FAILED tests/exercises/test_answers.py", "value-mismatch"),
     ),
     Fault(
+        "check: NaN throughout is taken for the numbers of a planted mistake",
+        "attnlib/exercises/planted.py",
+        "not bool(result.isnan().all())",
+        "True",
+        ("tests/exercises/test_messages.py", "-k", "nan_throughout"),
+        ("test_nan_throughout_is_the_evidence_of_no_planted_fault",),
+    ),
+    Fault(
+        "check: whatever is drawn at random is called a dropout",
+        "attnlib/exercises/checker.py",
+        "if draws.dropped else",
+        "if draws else",
+        (ANSWERS, "-k", "wrong_answer and not-deterministic"),
+        ("FAILED tests/exercises/test_answers.py", "dropout-active"),
+    ),
+    Fault(
         "check: random code is drawn from the reader's own state",
         "attnlib/exercises/checker.py",
         "torch.manual_seed(seed)  # code",
@@ -638,6 +654,14 @@ EXERCISES = [
         "if name:",
         ("tests/exercises/test_verifier.py", "-k", "correct_module_of_others and harvard"),
         ("test_a_correct_module_of_others_passes[harvard]", "plain attribute"),
+    ),
+    Fault(
+        "verify: a module that meets no earlier token is called causal",
+        "attnlib/exercises/laws.py",
+        "bool(s.reacts().tril(-1).any()) and",
+        "True and",
+        ("tests/exercises/test_verifier.py", "-k", "not_called_causal"),
+        ("test_a_module_that_meets_no_earlier_token_is_not_called_causal[batch second]",),
     ),
     Fault(
         "verify: a third of a fused weight may go without gradient",
