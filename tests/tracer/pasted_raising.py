@@ -207,6 +207,105 @@ def heads_cut_before_samples(x):
     return q.view(S, 3, B, 4)
 
 
+# A table of positions is as long as the tokens are many.
+
+
+TABLE = {"x": "batch S n_embd", "pe": "max_len n_embd"}
+
+
+@sample([(2, 7, 8), (9, 8)], TABLE, lambda x, pe: x + pe[:7])
+def a_table_cut_to_the_samples(x, pe):
+    return x + pe[: x.size(0)]
+
+
+@sample([(2, 7, 8), (9, 8)], TABLE, lambda x, pe: x + pe[:7])
+def a_table_cut_to_a_variable(x, pe):
+    n = x.shape[0]
+    return x + pe[:n, :]
+
+
+@sample([(2, 7, 8), (9, 8)], TABLE, lambda x, pe: x + pe[:7])
+def positions_counted_by_samples(x, pe):
+    return x + F.embedding(torch.arange(x.size(0)), pe)
+
+
+@sample([(2, 3, 7, 4), (9, 4)], {"q": "batch head S H"}, lambda q, cos: q * cos[:7])
+def a_table_cut_to_the_heads(q, cos):
+    return q * cos[: q.size(1)]
+
+
+@sample(
+    [(2, 3, 7, 7), (9, 9)],
+    {"s": "batch head S S", "bias": "max_len max_len"},
+    lambda s, bias: s + bias[:7, :7],
+)
+def a_square_cut_to_the_samples(s, bias):
+    return s + bias[: s.size(0), : s.size(0)]
+
+
+@sample([(7, 2, 8), (9, 8)], {"x": "S batch n_embd"}, lambda x, pe: x + pe[:7, None])
+def a_table_cut_to_tokens_that_come_first(x, pe):
+    return x + pe[: x.size(0)]
+
+
+@sample([(2, 7, 8), (9, 8)], {"x": "batch S n_embd", "noise": "max_batch n_embd"},
+        lambda x, noise: x + noise[:2, None])  # fmt: skip
+def one_row_for_each_sample(x, noise):
+    return x + noise[: x.size(0)]
+
+
+@sample([(2, 7, 8), (9, 8)], None)
+def a_table_beside_nameless_axes(x, pe):
+    return x + pe[: x.size(0)]
+
+
+@sample([(2, 7, 8), (6, 8)], TABLE)
+def a_table_too_short_for_the_tokens(x, pe):
+    return x + pe[: x.size(0)]
+
+
+# Features are read, and numbers that are whole are looked up.
+
+
+@sample([(2, 7, 5)], {"x": "batch S H"})
+def a_layer_as_wide_as_tokens_are_many(x):
+    layer = nn.Linear(7, 4)
+    return layer(x)
+
+
+@sample([(2, 7), (9, 4)], {"x": "batch S"})
+def an_embedding_of_what_is_measured(x, table):
+    return F.embedding(x, table)
+
+
+@sample([torch.arange(6.0).view(2, 3), (9, 4)], {"x": "batch S"},
+        lambda x, table: table[x.long()])  # fmt: skip
+def an_embedding_of_ids_that_became_floats(x, table):
+    return F.embedding(x, table)
+
+
+@sample([(9, 4), torch.arange(6.0)], None)
+def an_index_that_is_halved(x, places):
+    return x[places / 4]
+
+
+# squeeze() takes every axis of 1.
+
+
+ONE = {"alpha": "batch S 1", "enc": "batch S H"}
+
+
+@sample([(1, 7, 1), (1, 7, 6)], ONE)
+def a_batch_of_one_squeezed(alpha, enc):
+    a = alpha.squeeze()
+    return torch.bmm(a.unsqueeze(1), enc)
+
+
+@sample([(1, 7, 1), (1, 7, 6)], ONE, lambda alpha, enc: alpha.mT @ enc)
+def a_batch_of_one_squeezed_in_the_line(alpha, enc):
+    return torch.bmm(alpha.squeeze().unsqueeze(1).transpose(0, 1), enc)
+
+
 # Weights add up to 1 over the keys: only the keys are summed over.
 
 

@@ -55,3 +55,18 @@ def test_what_is_warned_of_is_not_offered_and_leaves_nothing_behind(monkeypatch)
 def test_scores_the_other_way_round_are_named_where_they_were_made(name):
     said = failing(*SILENT[name]).message
     assert "the scores should have been q @ k.transpose(-2, -1)" in said and "adds up to 1" in said
+
+
+def test_a_squeeze_that_took_the_batch_is_named():
+    said = failing(*SILENT["a_batch_of_one_squeezed"]).message
+    assert "alpha.squeeze() takes away every axis of 1 of alpha (batch=1, S=7, 1)" in said
+    assert "also the batch: alpha.squeeze(-1) takes one" in said
+
+
+def test_tensors_of_a_list_go_by_their_places():
+    def stacked(x, y):
+        outs = [x, x, y]
+        return torch.stack(outs)
+
+    said = failing(stacked, [(2, 7, 4), (2, 7, 5)], {"x": "batch S H"}).message
+    assert "axis 2 of outs[0] is H = 4, of outs[2] 5" in said

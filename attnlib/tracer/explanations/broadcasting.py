@@ -13,6 +13,7 @@ from ...dims import role
 from .alignment import fits
 from .calls import inside
 from .clash import Candidate, Failed, batch_clash, clash, reversed_axes
+from .counted import miscounted
 from .cuts import cuts
 from .halves import doubled
 from .inline import joined_otherwise, last_rows, resized
@@ -48,6 +49,8 @@ def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
         yield from joined_otherwise(failed, which, other)
         yield from doubled(failed, which, other)
     for which, other in pairs:
+        if miscounted(failed, which):
+            continue
         for fit in fits(failed, labels[which], labels[other]):
             yield changed(failed, which, inside(failed.names[which], fit.code), fit.run)
     remade = [

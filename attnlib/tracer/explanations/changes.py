@@ -83,7 +83,8 @@ def axis_of(failed: Failed, labels: Sequence[Label], wanted: Label) -> int | Non
     sized = [axis for axis, label in enumerate(labels) if label.size == wanted.size]
     if len(sized) != 1 or not may_be(failed, labels[sized[0]], wanted):
         return None
-    return sized[0]
+    other = role(labels[sized[0]].name or "") in ("batch", "S", "heads")
+    return None if other and wanted.name is None else sized[0]  # a layer reads features
 
 
 def may_be(failed: Failed, a: Label, b: Label) -> bool:

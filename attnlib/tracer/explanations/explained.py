@@ -44,6 +44,7 @@ from .places import at, carets, first_line
 from .plain import plain
 from .scope import Scope, empty, silently
 from .sequences import sequences
+from .squeezed import squeezed
 
 _SMALL = 1_000_000  # numbers that are really made, where the meta device cannot tell
 
@@ -120,7 +121,8 @@ def _clash(failed: Failed, step: Step, builder: Builder) -> tuple[str, list[Cand
         if not found[0] and isinstance(failed.error, TypeError):
             said, corrections = given(failed, describing(builder))
             found = said, [Candidate(code) for code in corrections]
-        return found
+        lost = squeezed(failed)
+        return ("; ".join(filter(None, (found[0], lost[0]))), lost[1]) if lost else found
     except (LookupError, TypeError, ValueError, AttributeError, SyntaxError):
         if builder.recorder.strict:
             raise

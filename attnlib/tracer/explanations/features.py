@@ -83,11 +83,11 @@ def _product(step: Step | None, rows: list[Step]) -> tuple[Step | None, int | No
             break
         axis = step.params.get("dim") if step.op == "softmax" and whole else axis
         whole = whole and step.op in _SAME
-        step = _maker(step.inputs[0], rows, step)
+        step = maker(step.inputs[0], rows, step)
     return (step if step is not None and step.op == "matmul" else None), axis
 
 
-def _maker(info: TensorInfo, rows: list[Step], before: Step) -> Step | None:
+def maker(info: TensorInfo, rows: list[Step], before: Step) -> Step | None:
     """Find the last row, before another, that made a tensor."""
     place = next((k for k, row in enumerate(rows) if row is before), len(rows))
     return next((row for row in reversed(rows[:place]) if info in row.outputs), None)
@@ -95,8 +95,8 @@ def _maker(info: TensorInfo, rows: list[Step], before: Step) -> Step | None:
 
 def _before_it_was_turned(info: TensorInfo, before: Step, rows: list[Step]) -> TensorInfo | None:
     """Return what a tensor was before its last two axes were changed over, if they were."""
-    maker = _maker(info, rows, before)
-    return maker.inputs[0] if maker is not None and _turns(maker) else None
+    made = maker(info, rows, before)
+    return made.inputs[0] if made is not None and _turns(made) else None
 
 
 def _turns(step: Step) -> bool:

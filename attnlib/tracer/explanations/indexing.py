@@ -12,7 +12,7 @@ from .broadcasting import changed, in_place
 from .calls import inside
 from .clash import Candidate, Failed, clash, on
 from .cuts import one_off
-from .kinds import bounds, numbers
+from .kinds import bounds, may_count, numbers
 from .loops import looped, written_index
 from .picking import along_its_name, less_one
 
@@ -169,14 +169,15 @@ def _kinds(failed: Failed) -> tuple[str, list[Candidate]]:
             continue
         held = numbers(info.values)
         mask = info.shape == x.shape[: len(info.shape)] and (
-            len(info.shape) > 1 or (bool(held) and set(held) <= {0.0, 1.0})
+            set(held) <= {0.0, 1.0} if held else len(info.shape) > 1
         )
         said = (
             f"{info.name} is {info.dtype}, but an index is made of whole numbers, a mask of bools"
         )
         method = ".bool()" if mask else ".long()"
         run = (lambda t: t.bool()) if mask else (lambda t: t.long())
-        return said, [changed(failed, which, on(info.name) + method, run)]
+        sure = mask or may_count(failed, which)
+        return said, [changed(failed, which, on(info.name) + method, run)] if sure else []
     return "", []
 
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from torch import Tensor
 
+from ...dims import role
 from .clash import Candidate, Failed, batch_clash
+from .counted import miscounted
 from .cuts import minus, word
 
 _FACTORIES = {"eye", "zeros", "ones", "full", "arange", "rand", "randn", "empty"}
@@ -15,13 +18,18 @@ _JOINED = {"cat", "concat", "concatenate", "stack"}
 
 
 def resized(failed: Failed, which: int, other: int) -> Iterator[Candidate]:
-    """Make ``torch.eye(x.size(1))`` as large as what it meets."""
+    """Make ``torch.eye(x.size(1))``, or ``pe[: x.size(0)]``, as large as what it meets."""
     mine, its = failed.infos[which], failed.infos[other]
     back = batch_clash(mine.shape, its.shape)
     tree = _parsed(mine.name)
-    if back is None or tree is None:
+    lost = miscounted(failed, which)
+    if back is None or tree is None or (lost and role(its.dims[back]) != "S"):
         return
     made = False
+    for node in ast.walk(tree) if lost else ():
+        if isinstance(node, ast.Slice) and _number(failed, node.upper) == mine.shape[back]:
+            node.upper = _size(failed, node.upper, other, back)
+            made = True
     for call in _calls(tree, _FACTORIES):
         for place, size in enumerate(call.args):
             if _number(failed, size) == mine.shape[back]:
@@ -75,9 +83,11 @@ def _slices(text: str) -> list[ast.expr]:
     return tree.slice.elts
 
 
-def _size(failed: Failed, size: ast.expr, other: int, back: int) -> ast.expr:
+def _size(failed: Failed, size: ast.expr | None, other: int, back: int) -> ast.expr:
     """Write a size of what is met in the way that the code has written the wrong one."""
     name = failed.names[other]
+    if size is not None and back < -1 and re.search(r"\d[)\]]$", ast.unparse(size)):
+        back = len(failed.infos[other].shape) + back
     if isinstance(size, ast.Call) and name.isidentifier():
         return ast.parse(f"{name}.size({back})", mode="eval").body
     if isinstance(size, ast.Subscript) and name.isidentifier():

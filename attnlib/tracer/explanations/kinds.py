@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections import Counter
 
@@ -119,7 +120,8 @@ def one_hot(failed: Failed) -> tuple[str, list[Candidate]]:
         return f"with {n} classes, numbers of classes are 0 … {int(n or 0) - 1}{told}", []
     said = f"one_hot reads the numbers of classes (int64), but {ids.name} is {ids.dtype}"
     code = failed.instead(ids.name, f"{on(ids.name)}.long()")
-    return said, [Candidate(code, lambda t: failed.run([t[0].long()]))]
+    classes = Candidate(code, lambda t: failed.run([t[0].long()]))
+    return said, [classes] if may_count(failed, 0) else []
 
 
 @clash("embedding")
@@ -130,10 +132,23 @@ def lookup(failed: Failed) -> tuple[str, list[Candidate]]:
     if ids.dtype not in ("int64", "int32"):
         said = f"an embedding is looked up by whole numbers, but {ids.name} is {ids.dtype}"
         code = failed.instead(ids.name, f"{on(ids.name)}.long()")
-        return said, [Candidate(code, lambda t: torch.embedding(t[1], t[0].long()))]
+        rows = Candidate(code, lambda t: torch.embedding(t[1], t[0].long()))
+        return said, [rows] if may_count(failed, 0, table.shape[0]) else []
     held = bounds(ids.values)
     told = f"; {ids.name} holds {held[0]} … {held[1]}" if held else ""
     return f"{table.name} has {table.shape[0]} rows, so ids are 0 … {table.shape[0] - 1}{told}", []
+
+
+def may_count(failed: Failed, which: int, end: int | None = None) -> bool:
+    """Does nothing speak against whole numbers, from 0 to before ``end``, in a tensor of floats?"""
+    x = failed.scope.tensor(ast.parse(failed.names[which], mode="eval").body)
+    if x is None and failed.infos[which].values is not None:
+        x = torch.tensor(failed.infos[which].values)
+    if x is None or x.is_meta or x.is_complex():
+        return True
+    x = x.detach().double()
+    whole = x.isfinite() & (x == x.floor())
+    return bool((whole if end is None else whole & (x >= 0) & (x < end)).all())
 
 
 def bounds(values) -> tuple | None:

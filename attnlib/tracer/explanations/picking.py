@@ -9,7 +9,7 @@ from .calls import with_argument, with_operand
 from .changes import alike, may_be
 from .clash import Candidate, Failed, clash, on
 from .cuts import word
-from .kinds import bounds, kinds
+from .kinds import bounds, kinds, may_count
 from .plain import plain
 
 
@@ -22,7 +22,8 @@ def along(failed: Failed) -> tuple[str, list[Candidate]]:
     axis, error = failed.op.params.get("dim", 0), str(failed.error)
     if index.dtype not in ("int64", "int32"):
         said = f"{index.name} is {index.dtype}, but an index is made of whole numbers, int64"
-        return said, [Candidate(with_operand(failed, 1, f"{on(index.name)}.long()"))]
+        whole = Candidate(with_operand(failed, 1, f"{on(index.name)}.long()"))
+        return said, [whole] if may_count(failed, 1) else []
     if "dtype" in error:
         return added(failed)
     if not isinstance(axis, int) or axis >= len(x.shape):
