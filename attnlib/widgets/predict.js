@@ -117,8 +117,14 @@ function questionView(trace, step, signal, done) {
 
 // ---------- wiring
 
+/** Begin or end the game; at a step that is not asked for, say what comes. */
+export function predict(player) {
+  player.predict(Game);
+  if (player.game && !player.hidden) write(player.part.reading, say`Go on: the next new shape is asked for.`);
+}
+
 /** The game of one player, from the press of its button to the next. */
-export class Game {
+class Game {
   constructor(player) {
     Object.assign(this, { player, known: new Set(), right: 0, asked: 0, question: null });
   }

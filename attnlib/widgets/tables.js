@@ -1,13 +1,19 @@
 /* The numbers of a step as tables, one a sheet: the same facts as the figure, for those who do not see it. */
 
-import { element, number, range, say, table, write } from './kit.js';
+import { code, element, number, range, say, table, write } from './kit.js';
 import { count, indices, named, namedShape, sheet, shown, sizedShape, wordsOf } from './tensor.js';
 
 const LONG = 2000; // more numbers than these are no table that anybody reads
 
+/** What records the numbers of a tensor that is not tiny; there are none on `meta`, and complex ones are never kept. */
+const remedy = ({ device, dtype, shape }) =>
+  device === 'meta' || dtype.startsWith('complex')
+    ? ''
+    : say` (${code(`trace(…, tiny=${count({ shape })})`)} records them)`;
+
 /** Every number of a tensor; where there are too many, or none were recorded, the shape in words. */
 function tablesOf(trace, tensor) {
-  const recorded = tensor.values ? '' : ', numbers not recorded';
+  const recorded = tensor.values ? '' : say`, numbers not recorded${remedy(tensor)}`;
   const head = write(
     element('p'),
     say`${named(tensor)} ${namedShape(trace, tensor)} = ${sizedShape(tensor)}${recorded}`,

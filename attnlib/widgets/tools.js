@@ -2,7 +2,7 @@
    its figure as files, and fill the screen. A page of the book fetches it when one of these is first used. */
 
 import { element } from './kit.js';
-import { Game } from './predict.js';
+import { predict } from './predict.js';
 import { present } from './present.js';
 import { showSizes } from './sizes.js';
 import { showTables } from './tables.js';
@@ -17,6 +17,6 @@ function dress({ shadowRoot }) {
 /** Use the tool of that name on a player. */
 export function use(name, player) {
   dress(player.host);
-  const tools = { copy, save, present, showSizes, showTables, predict: () => player.predict(Game) };
+  const tools = { copy, save, present, showSizes, showTables, predict };
   tools[name](player);
 }

@@ -9,7 +9,7 @@ const OUTLIER = 1e4; // a fill like -1e9 says nothing about the other numbers
 const WORDS = { nan: NaN, inf: Infinity, '-inf': -Infinity };
 const WEIGHTS = ['softmax', 'attention_weights'];
 
-/** @typedef {{ name: string, shape: number[], dims: string[], strides: number[], offset: number, dtype: string,
+/** @typedef {{ name: string, shape: number[], dims: string[], strides: number[], offset: number, dtype: string, device: string,
  *              values: (number | boolean)[] | null, digits: number, storage: string, weights: boolean,
  *              closed?: boolean[] | null }} Tensor */
 /** @typedef {{ index: number, file: string, line: number | null, code: string, variable: string, op: string, kind: string,
@@ -69,6 +69,7 @@ function readTensor(json) {
     strides,
     offset: whole(json.offset) ? json.offset : 0,
     dtype: text(json.dtype),
+    device: text(json.device),
     values,
     digits: values ? decimals(values) : 2,
     storage: '',

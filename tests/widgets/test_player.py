@@ -526,6 +526,7 @@ def test_predict_can_be_finished_by_keyboard_alone(play, head, module):
     page.get_by_role("button", name="Predict shapes").focus()
     press(page, "Enter")
     assert page.locator(".steps .shape").nth(1).text_content() == "(?, ?, ?)"
+    assert page.locator(".reading").text_content().startswith("Go on: ")
     page.locator(".stage").focus()
     for step in trace["steps"][1:]:
         press(page, "PageDown")
@@ -555,6 +556,21 @@ def test_a_tempting_answer_is_explained_and_costs_the_first_try(play, head):
     assert "0 of 1 at the first try" in page.locator(".kind").text_content()
     page.get_by_role("button", name="Predict shapes").click()
     assert page.locator(".steps .shape").nth(9).text_content() == "(batch, S, S)"
+
+
+def test_numbers_that_were_not_recorded_say_what_records_them(play):
+    run = lambda tiny, **where: attnlib.trace(  # noqa: E731
+        torch.nn.Linear(24, 5, **where), torch.ones(2, 7, 24, **where), tiny=tiny
+    )
+    for traced, told in (
+        (run(256), "numbers not recorded (trace(…, tiny=336) records them)"),
+        (run(336), ""),
+        (run(336, device="meta"), "numbers not recorded"),
+    ):
+        page = play(traced.to_dict())
+        page.get_by_text("The numbers of this step as tables").click()
+        said = page.locator("details .scroll p").first.text_content()
+        assert said.endswith(told or "= (2, 7, 24)")
 
 
 def test_no_other_place_shows_a_shape_that_is_asked_for(play, head):
