@@ -20,12 +20,15 @@ from .eager import Eagerly
 from .frames import LIBRARY, kind_of
 from .ghosts import unstarted
 from .given import Given, Names, Sizes, annotated, parse
+from .labels import LAYER, Dim
 from .recheck import Rerun
 from .recorder import Recorder
 from .report import Trace
 from .source import definition, is_ours
 from .states import has_shape
 from .variables import Variables
+
+_BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
 def trace(
@@ -92,7 +95,7 @@ def trace(
     with Adopted(recorder, fn, deep=deep) as adopted:
         try:
             with Eagerly(), _inside(deep), recorder:
-                output = fn(*args, **words)
+                output = fn(*_sizes(recorder, fn, args), **_sizes_by_name(recorder, fn, words))
         except Exception as error:
             failure = error
         output = adopted.plain(output)
@@ -182,6 +185,29 @@ def _function(fn: Callable) -> Callable:
     if isinstance(fn, nn.Module):
         fn = fn.forward
     return inspect.unwrap(getattr(fn, "__func__", fn))
+
+
+def _sizes(recorder: Recorder, fn: Callable, args: tuple) -> tuple:
+    """Tag the whole numbers that go in, as those of a module are: a head count has its name."""
+    try:
+        signature = inspect.signature(fn.forward if isinstance(fn, nn.Module) else fn)
+    except (TypeError, ValueError):
+        return args
+    names = [name for name, taken in signature.parameters.items() if taken.kind in _BY_PLACE]
+    named = _sizes_by_name(recorder, fn, dict(zip(names, args, strict=False)))
+    return (*named.values(), *args[len(named) :])
+
+
+def _sizes_by_name(recorder: Recorder, fn: Callable, words: dict[str, Any]) -> dict[str, Any]:
+    symbols, scope = recorder.symbols, getattr(_function(fn), "__code__", None)
+
+    def tagged(name: str, value: Any) -> Any:
+        if type(value) is not int or value < 1 or name[0] == "_":
+            return value
+        label = symbols.given(name, value) or symbols.named(name, value, LAYER, scope)
+        return Dim(value, label)
+
+    return {name: tagged(name, value) for name, value in words.items()}
 
 
 def _title(fn: Callable) -> str:

@@ -97,3 +97,74 @@ def test_without_source_a_warning_has_no_hole():
     q, k, v = torch.randn(3, 2, 7, 5)
     (warning,) = trace(fn, q, k, v, dims=dict.fromkeys("qkv", "batch S H")).warnings
     assert warning.code == "softmax" and ", but a product sums over S (axis 2)" in warning.message
+
+
+def masked(x, pad, n):
+    B, S, E = x.shape
+    y = x.view(B, S, n, E // n).transpose(1, 2).reshape(B * n, S, E // n)
+    return (y @ y.mT).masked_fill(pad.repeat(n, 1)[:, None], -1e9)
+
+
+def unfolded(x, n):
+    B, S, E = x.shape
+    q = x.view(B, S, n, E // n).permute(2, 0, 1, 3).reshape(n * B, S, E // n)
+    return q.view(B, n, S, E // n)
+
+
+def values_left(x, w, n):
+    B, S, E = x.shape
+    q, k, v = (x @ w).chunk(3, -1)
+    q = q.view(B, S, n, E // n).transpose(1, 2)
+    k = k.view(B, S, n, E // n).transpose(1, 2)
+    v = v.view(B, S, n, E // n)
+    return (q @ k.mT).softmax(-1) @ v
+
+
+@pytest.mark.parametrize(
+    ("fn", "inputs", "pair"),
+    [
+        (masked, (torch.randn(2, 7, 12), torch.zeros(2, 7, dtype=torch.bool), 3), {"batch", "n"}),
+        (unfolded, (torch.randn(2, 7, 12), 3), {"batch", "n"}),
+        (values_left, (torch.randn(2, 3, 12), torch.randn(12, 36), 3), {"S", "n"}),
+    ],
+    ids=["masked", "unfolded", "values_left"],
+)
+def test_a_head_count_that_goes_in_has_its_name_as_that_of_a_layer_has(fn, inputs, pair):
+    dims = {"x": "batch S n_embd", **({"pad": "batch S"} if fn is masked else {})}
+    (warning,) = trace(fn, *inputs, dims=dims).warnings
+    assert set(warning.dims) == pair
+
+
+def test_a_number_that_goes_in_is_named_wherever_it_is_counted_with_and_comes_out_plain():
+    def split(x, n, *, width):
+        return x.view(*x.shape[:2], n, x.shape[-1] // n)[..., :width], n
+
+    result = trace(split, torch.randn(2, 7, 12), 3, width=2, dims="batch S n_embd")
+    assert [step.output.dims[-2:] for step in result.steps[1:]] == [
+        ("n", "n_embd//n"), ("n", "width"),
+    ]  # fmt: skip
+    assert result.output[1] == 3 and type(result.output[1]) is int
+    assert result.check(batch=3, S=11)
+    assert result.check(n=4).reason.startswith("no input has n")
+
+
+def test_folded_heads_of_a_nameless_projection_come_back_as_features():
+    def fold(x, w, n):
+        S, B, E = x.size()
+        q, _, _ = (x @ w.mT).chunk(3, -1)
+        return q.contiguous().view(S, B * n, E // n).view(S, B, E)
+
+    given = torch.randn(7, 3, 10), torch.randn(30, 10), 2
+    result = trace(fold, *given, dims={"x": "S batch n_embd"})
+    folded, unfolded = (step.output.dims for step in result.steps[-2:])
+    assert folded == ("S", "batch*n", "n_embd//n") and unfolded == ("S", "batch", "n_embd")
+    assert result.warnings == [] and result.check(S=11, batch=5)
+
+    def fold_locally(x, w):
+        S, B, E = x.size()
+        heads = 2
+        q, _, _ = (x @ w.mT).chunk(3, -1)
+        return q.contiguous().view(S, B * heads, E // heads).view(S, B, heads, E // heads)
+
+    result = trace(fold_locally, *given[:2], dims={"x": "S batch n_embd"})
+    assert result.steps[-2].output.dims[:2] == ("S", "batch*heads")

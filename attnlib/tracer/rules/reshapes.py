@@ -150,6 +150,8 @@ def split_axis(
         part = asked[place]
         if known is not None and (part is None or part.root().literal):
             part = known[place]
+        elif known is not None and part is not None and known[place].root().literal:
+            op.symbols.unite(part, known[place])  # the 2 of batch * 2 has its name here
         told.append(part)
     rest = [part for part in told if part is not None]
     if len(rest) == len(sizes) - 1:
@@ -179,6 +181,7 @@ def _known_parts(whole: Label, sizes: Sequence[int], asked: list[Label | None]) 
 
 def _mixed(op, old: Labels, sizes: list[int], asked: list[Label | None]) -> Labels:
     """Take axes apart and put the pieces together again in one go."""
+    _split_by_claims(op, old, asked)
     flat = [part for label in old for part in parts(label)]
     if len(flat) > len(old) or len(flat) == len(sizes):
         flat_groups = groups([part.size for part in flat], sizes)
@@ -202,6 +205,21 @@ def _mixed(op, old: Labels, sizes: list[int], asked: list[Label | None]) -> Labe
         else:
             found.append(op.fresh(size))
     return found
+
+
+def _split_by_claims(op, old: Labels, asked: list[Label | None]) -> None:
+    """Take the one axis that nothing is known of as the pieces that are left for it.
+
+    ``(B, X)`` viewed as ``(B * n, d)``: X is ``n * d``.
+    """
+    if any(label is None for label in asked):
+        return
+    here = Counter(part for label in old for part in parts(label) if part.size != 1)
+    wanted = [part for label in asked if label for part in parts(label) if part.size != 1]
+    whole, pieces_left = here - Counter(wanted), Counter(wanted) - here
+    if whole.total() == 1 and pieces_left.total() > 1:
+        (label,) = whole
+        op.read(label, op.symbols.product(part for part in wanted if part in pieces_left))
 
 
 def refined(old: list[int], new: list[int]) -> list[list[tuple[int, int]]] | None:
