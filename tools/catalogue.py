@@ -29,7 +29,7 @@ GROUPS = {
         *("writes-into-argument", "backward-overwritten", "not-deterministic", "fixed-device"),
     ),
     "Weights and heads": (
-        *("weight-transposed", "projection-shared", "projections-exchanged", "weight-twice"),
+        *("weight-transposed", "projection-shared", "values-exchanged", "weight-twice"),
         *("split-by-view", "split-wrong-order", "kv-heads-tiled", "merge-by-view"),
         "out-projection-missing",
     ),

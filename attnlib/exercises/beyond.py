@@ -71,8 +71,11 @@ def _fills(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -
         if case is None:
             return None
         outcome = runner.call(case.inputs)
-        if outcome.tensor is None or not _first_query_leaks(case, outcome.tensor):
+        if outcome.tensor is None or not _first_query_differs(case, outcome.tensor):
             continue
+        if not _first_query_leaks(exercise, case, outcome.tensor, runner):
+            notes.append("where all that a query may see scores very low, its output is wrong")
+            return None
         if depth == LOWEST_ALLOWED:
             return Finding("mask-fill-not-low-enough", Trial(case, outcome))
         notes.append("the fill is finite: low enough here, but -inf always is")
@@ -173,10 +176,27 @@ def _deep_cache(inputs: Inputs, sizes: dict, depth: int | float) -> None:
     k[:, :, :sees] = -first * depth * sizes["H"] ** 0.5 / first.square().sum(-1, keepdim=True)
 
 
-def _first_query_leaks(case: Case, value: Tensor) -> bool:
-    """Whether the first query of a deep case gets something from keys that it may not see."""
-    at = value.ndim - 2
-    yours, wanted = value.select(at, 0), case.wanted.select(at, 0)
+def _first_query(value: Tensor) -> Tensor:
+    return value.select(value.ndim - 2, 0)
+
+
+def _first_query_differs(case: Case, value: Tensor) -> bool:
+    """Whether the first query of a deep case gets another output than that of what it may see."""
+    yours, wanted = _first_query(value), _first_query(case.wanted)
     if not bool(yours.isfinite().all()):
         return False  # a mask after the softmax, made 1 in sum again: right, but not that far down
     return not bool(alike(yours, wanted, rtol=1e-2, atol=1e-2).all())
+
+
+def _first_query_leaks(exercise: Exercise, case: Case, value: Tensor, runner: Runner) -> bool:
+    """Whether keys that it may not see move the first query of a deep case: they change sign."""
+    other = copy(case.inputs)
+    if exercise.id == "cached-step":
+        other["v_cache"][:, :, case.sizes["Sk"] - case.sizes["Sq"] + 1 :] *= -1
+    else:
+        other["x"][:, 1:] *= -1
+    again = runner.call(other).tensor
+    if again is None or again.shape != value.shape:
+        return False
+    before, after = _first_query(value), _first_query(again)
+    return float((before - after).abs().max()) > 1e-2 * float(before.abs().max())

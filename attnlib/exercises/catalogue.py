@@ -93,8 +93,8 @@ MISTAKES: tuple[Mistake, ...] = (
         + _MASKED + "return s.masked_fill(~may, float('-inf')).softmax(-1) @ v", r"w[qkv]",
     ),
     Mistake(
-        "projections-exchanged", "The projections read each other's weights.",
-        "Queries come from wq, keys from wk, values from wv: compare the order on both sides.",
+        "values-exchanged", "The values have changed places with the keys or the queries.",
+        "Queries and keys make the scores, values are mixed: compare the order on both sides.",
         "head", "q, v, k = x @ wq.T, x @ wk.T, x @ wv.T\n" + _SCORES
         + _MASKED + "return s.masked_fill(~may, float('-inf')).softmax(-1) @ v", r"w[qkv]",
     ),
@@ -217,8 +217,8 @@ MISTAKES: tuple[Mistake, ...] = (
         "return scores.masked_fill(~may_attend, -1e9)", r"fill|where|\*|1e",
     ),
     Mistake(
-        "mask-fill-inf-or-nan", "The fill is inf or NaN, of which softmax makes NaN.",
-        "exp(-inf) is 0, exp(inf) is not: the fill has a minus sign.", "mask-scores",
+        "mask-fill-inf-or-nan", "Hidden scores become inf or NaN, and softmax makes NaN of them.",
+        "Only -inf is sure to leave no weight: exp(-inf) is 0.", "mask-scores",
         "return torch.where(may_attend, scores, float('inf'))", r"fill|where|inf|nan",
     ),
     Mistake(

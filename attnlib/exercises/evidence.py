@@ -46,6 +46,8 @@ def explain(
         return Finding(chosen[0].id, wrong[0], look=chosen[0].look)
     for id_, found in (
         ("wrong-dtype", lambda: next((t for t in wrong if _other_dtype(t)), None)),
+        ("one-length-for-all", lambda: wrong[0] if _one_length(exercise, returned) else None),
+        ("mask-fill-inf-or-nan", lambda: next((t for t in wrong if _not_low(exercise, t)), None)),
         ("mask-fill-not-low-enough", lambda: next((t for t in wrong if _fill(exercise, t)), None)),
         ("mask-fill-not-low-enough", lambda: penalty(exercise, wrong)),
         ("softmax-epsilon", lambda: epsilon(wrong)),
@@ -77,12 +79,31 @@ def _other_dtype(trial: Trial) -> bool:
 
 
 def _fill(exercise: Exercise, trial: Trial) -> bool:
-    """The kept scores are right, the hidden ones are not low enough."""
+    """The kept scores are right, the hidden ones are not."""
     if exercise.id != "mask-scores" or not trial.fits:
         return False
     may = trial.case.inputs["may_attend"].expand(trial.case.wanted.shape)
-    kept = alike(trial.value, trial.case.wanted)[may]
-    return bool(kept.all()) and not bool(trial.value.isnan().any())
+    return bool(alike(trial.value, trial.case.wanted)[may].all())
+
+
+def _not_low(exercise: Exercise, trial: Trial) -> bool:
+    """The kept scores are right, and of the hidden ones some are inf or NaN."""
+    numbers = trial.value.nan_to_num(nan=torch.inf, neginf=0.0, posinf=torch.inf)
+    return _fill(exercise, trial) and bool(numbers.isinf().any())
+
+
+def _one_length(exercise: Exercise, returned: list[Trial]) -> bool:
+    """Every sequence gets the same first keys, whatever its length."""
+    if exercise.id != "padding-mask" or not returned:
+        return False
+    return all(_first_keys_for_all(trial.value.bool()) for trial in returned)
+
+
+def _first_keys_for_all(mask: Tensor) -> bool:
+    if mask.ndim != 4 or not bool(mask.any()):
+        return False
+    first_keys = bool((mask[..., 1:] <= mask[..., :-1]).all())
+    return first_keys and bool((mask == mask[:1]).all())
 
 
 def epsilon(wrong: list[Trial]) -> Trial | None:

@@ -46,8 +46,8 @@ class Exercise:
     def ids(self) -> tuple[str, ...]:
         """The diagnoses that can arise here."""
         named = {fault.id for slot in self.slots for fault in slot.faults}
-        backward = set() if self.returns.startswith("bool") else {"backward-overwritten"}
-        return tuple(sorted(named | self.extras | EVERYWHERE | backward))
+        numbers = frozenset() if self.returns.startswith("bool") else OF_NUMBERS
+        return tuple(sorted(named | self.extras | EVERYWHERE | numbers))
 
     @property
     def stub(self) -> str:
@@ -74,6 +74,7 @@ EVERYWHERE = frozenset(
         *("value-mismatch", "not-deterministic"),
     }
 )
+OF_NUMBERS = frozenset({"backward-overwritten", "dropout-active"})  # a mask has neither
 
 
 @dataclass(frozen=True)

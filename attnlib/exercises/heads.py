@@ -121,6 +121,6 @@ EXERCISES = (
             faults.scale("n_embd", "heads", "S", "batch"), faults.hide_future(), faults.weigh(4),
             faults.mix("k", "q"), faults.merge_last(), faults.out(),
         ),
-        extras=COMMON | {"dropout-active", "nan-row", "zero-times-infinity"},
+        extras=COMMON | {"nan-row", "zero-times-infinity"},
     ),
 )  # fmt: skip

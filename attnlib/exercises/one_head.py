@@ -57,7 +57,7 @@ EXERCISES = (
         ),
         extras=frozenset(
             {
-                *("writes-into-argument", "batch-mixed", "fixed-device", "dropout-active"),
+                *("writes-into-argument", "batch-mixed", "fixed-device"),
                 *("nan-row", "zero-times-infinity"),
             }
         ),

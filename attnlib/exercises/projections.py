@@ -34,6 +34,6 @@ EXERCISES = (
         ),
         notice="No token meets another here: the sum runs over n_embd only.",
         slots=(faults.project_one(), faults.scaled_too("result", "n_embd", "H")),
-        extras=frozenset({"writes-into-argument", "batch-mixed", "dropout-active", "fixed-device"}),
+        extras=frozenset({"writes-into-argument", "batch-mixed", "fixed-device"}),
     ),
 )

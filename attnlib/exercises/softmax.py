@@ -56,7 +56,7 @@ def _as_weights(inputs: Inputs, chance: random.Random) -> None:
     inputs["weights"] = inputs["weights"].softmax(-1)
 
 
-COMMON = frozenset({"writes-into-argument", "batch-mixed", "fixed-device", "dropout-active"})
+COMMON = frozenset({"writes-into-argument", "batch-mixed", "fixed-device"})
 BEFORE = (faults.scaled_too("scores", "Sk", "Sq"), faults.masked_too("scores"))
 
 EXERCISES = (
@@ -98,7 +98,7 @@ EXERCISES = (
         notice="nan_to_num, which puts 0 for NaN, repairs the weights, not the gradient of a -inf.",
         slots=(*BEFORE, faults.weigh(3, safe=True), faults.masked_too("weights", 0.0)),
         dress=_some_rows_see_nothing,
-        extras=COMMON | {"softmax-epsilon"},
+        extras=COMMON | {"softmax-epsilon", "zero-times-infinity"},
     ),
     Exercise(
         id="weighted-sum",

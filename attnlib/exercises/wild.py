@@ -68,7 +68,7 @@ def _longest_anywhere(inputs: Inputs, chance: random.Random) -> None:
     inputs["lengths"] = lengths.roll(chance.randrange(len(lengths)))
 
 
-COMMON = frozenset({"writes-into-argument", "batch-mixed", "fixed-device", "dropout-active"})
+COMMON = frozenset({"writes-into-argument", "batch-mixed", "fixed-device"})
 
 
 def _cache_slots() -> tuple[faults.Slot, ...]:
@@ -97,7 +97,7 @@ EXERCISES = (
         notice="On the query axis it would block rows; by hand a blocked row is NaN.",
         slots=(faults.padding(), faults.narrowed_too("r")),
         dress=_longest_anywhere,
-        extras=frozenset({"fixed-device", "writes-into-argument"}),
+        extras=frozenset({"fixed-device", "writes-into-argument", "one-length-for-all"}),
     ),
     Exercise(
         id="cached-step",

@@ -57,7 +57,7 @@ _HEADS = (
          "o = F.scaled_dot_product_attention(g, k[:, None], v[:, None])\nreturn o.flatten(1, 2)",
          "meet the query heads as 0 1 0 1", "repeated"),
         ("mask-scores", "return scores.masked_fill(~may_attend, float('nan'))",
-         "of NaN nothing becomes 0", "minus"),
+         "Hidden scores become inf or NaN", "minus"),
         ("head", "q, k, v = x @ wq.T, x @ wk.T, x @ wv.T\ns = q @ k.mT / q.shape[-1] ** 0.5\n"
          "m = torch.ones_like(s).tril() == 1\nm[:, 1] = False\n"
          "return s.masked_fill(~m, -math.inf).softmax(-1) @ v",
@@ -139,6 +139,18 @@ def test_a_sum_that_is_right_here_but_could_bite_is_a_note(
     verdict = check(exercise, function(exercise, body))
     assert verdict.passed
     assert any(words in note for note in verdict.notes), verdict
+
+
+@pytest.mark.parametrize("constant", [1e-6, 1e-9])
+def test_low_scores_that_leak_nothing_are_no_fill(constant: float) -> None:
+    """Exponentials vanish far down: no hidden key gets weight, the query's own loses it."""
+    body = (
+        "q, k, v = x @ wq.T, x @ wk.T, x @ wv.T\n"
+        "e = (q @ k.mT / q.shape[-1] ** 0.5).exp().tril()\n"
+        f"return e / (e.sum(-1, keepdim=True) + {constant}) @ v"
+    )
+    verdict = check("head", function("head", body))
+    assert verdict.passed and any("scores very low" in note for note in verdict.notes), verdict
 
 
 def test_nan_gradients_where_every_query_sees_a_key_are_a_note() -> None:

@@ -118,12 +118,14 @@ WRONG = {
         ("grouped-query", _GROUP + "return (k @ q.mT / q.shape[-1] ** 0.5).softmax(-1) @ v"),
         _multi("o = F.scaled_dot_product_attention(k, q, v, is_causal=True)"),
     ],
-    "projections-exchanged": [
+    "values-exchanged": [
         ("head", "return F.scaled_dot_product_attention(x @ wq.T, x @ wv.T, x @ wk.T, is_causal=True)"),
         ("head", "return F.scaled_dot_product_attention(x @ wv.T, x @ wk.T, x @ wq.T, is_causal=True)"),
         ("head", "return F.scaled_dot_product_attention(x @ wk.T, x @ wv.T, x @ wq.T, is_causal=True)"),
         _multi("o = F.scaled_dot_product_attention(q, v, k, is_causal=True)"),
         _multi("o = F.scaled_dot_product_attention(v, q, k, is_causal=True)"),
+        _cached(end="return s.masked_fill(~may, -math.inf).softmax(-1) @ v_cache", scores="k_cache, v_cache = v_cache, k_cache\ns = q @ k_cache.mT / H ** 0.5\n"),
+        ("grouped-query", "return F.scaled_dot_product_attention(q, v, k, enable_gqa=True)"),
     ],
     "mask-fill-inf-or-nan": [
         _head(end="return s.masked_fill(~may, math.inf).softmax(-1) @ v"),

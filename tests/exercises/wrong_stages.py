@@ -28,6 +28,7 @@ WRONG = {
     "not-deterministic": [
         ("weights", "return F.gumbel_softmax(scores, dim=-1)"),
         ("scores", "return (q + 0.1 * torch.randn_like(q)) @ k.mT"),
+        ("causal-mask", "return torch.bernoulli(torch.full((Sq, Sk), 0.5, device=device)).bool()"),
         ("project", "return nn.Linear(weight.shape[1], weight.shape[0], device=x.device)(x)"),
         ("causal-mask", "return torch.rand(Sq, Sk, device=device) < 0.5"),
         ("head", "q, k, v = x @ wq.T, x @ wk.T, x @ wv.T\n"
@@ -194,6 +195,8 @@ WRONG = {
         ("mask-scores", "return torch.where(may_attend, scores, math.inf)"),
         ("mask-scores", "return scores.masked_fill(~may_attend, float('nan'))"),
         ("mask-scores", "s = scores.clone()\ns[:, ~may_attend] = -scores.new_tensor(-math.inf)\nreturn s"),
+        ("mask-scores", "return torch.where(may_attend, scores, scores / 0)"),
+        ("mask-scores", "return scores - torch.where(may_attend, 0.0, -math.inf)"),
     ],
     "zero-times-infinity": [
         ("mask-scores", "return scores + (~may_attend).float() * -math.inf"),
@@ -206,6 +209,9 @@ WRONG = {
         ("padding-mask", "m = torch.arange(S, device=lengths.device) < lengths.min()\nreturn m.repeat(len(lengths), 1)[:, None, None]"),
         ("padding-mask", "return (torch.arange(S, device=lengths.device) < lengths[0]).expand(len(lengths), S)[:, None, None]"),
         ("padding-mask", "return torch.arange(S, device=lengths.device)[None, None, None] < lengths.amax()"),
+        ("padding-mask", "return (torch.arange(S, device=lengths.device) < lengths[-1]).expand(len(lengths), 1, 1, S)"),
+        ("padding-mask", "return (torch.arange(S, device=lengths.device) < lengths.float().mean()).expand(len(lengths), 1, 1, S)"),
+        ("padding-mask", "return (torch.arange(S, device=lengths.device) < S - 1).expand(len(lengths), 1, 1, S)"),
     ],
     "mask-wrong-axis": [
         ("causal-mask", "return torch.ones(Sk, Sq, dtype=torch.bool, device=device).triu(Sq - Sk)"),
@@ -255,6 +261,8 @@ WRONG = {
         ("safe-weights", "n = (scores == -math.inf).all(-1, keepdim=True)\nw = scores.masked_fill(n, 0.0).softmax(-1)\nreturn w.softmax(-1).masked_fill(n, 0.0)"),
     ],
     "dropout-active": [
+        ("split-heads", "return F.dropout(x.unflatten(-1, (n_heads, -1)).transpose(1, 2), 0.1)"),
+        ("scores", "return q @ nn.Dropout(0.3)(k).mT"),
         ("weights", "return F.dropout(scores.softmax(-1), 0.1)"),
         ("weights", "return nn.Dropout(0.2)(scores.softmax(-1))"),
         ("weighted-sum", "return F.dropout(weights, 0.5) @ v"),

@@ -102,10 +102,14 @@ def split_three() -> Slot:
 def given(keys: str, values: str) -> Slot:
     """Take keys and values as they were given."""
 
-    def take(s: SimpleNamespace) -> None:
-        s.k, s.v = getattr(s, keys), getattr(s, values)
+    def take(keys: str, values: str) -> Step:
+        def step(s: SimpleNamespace) -> None:
+            s.k, s.v = getattr(s, keys), getattr(s, values)
 
-    return Slot("project", take, ())
+        return step
+
+    exchanged = Fault("values-exchanged", "keys for values", take(values, keys), rare=True)
+    return Slot("project", take(keys, values), (exchanged,))
 
 
 def expand_groups() -> Slot:
@@ -124,7 +128,12 @@ def expand_groups() -> Slot:
 
         return step
 
+    def exchange(s: SimpleNamespace) -> None:
+        s.k, s.v = s.v, s.k
+        expand()(s)
+
     faults = (
+        Fault("values-exchanged", "keys for values", exchange, rare=True),
         Fault("kv-heads-tiled", "heads repeated 0 1 0 1", expand(tiled, tiled)),
         Fault("kv-heads-tiled", "keys repeated 0 1 0 1", expand(keys=tiled), rare=True),
         Fault("kv-heads-tiled", "values repeated 0 1 0 1", expand(values=tiled), rare=True),

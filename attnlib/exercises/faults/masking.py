@@ -11,8 +11,6 @@ from torch import Tensor
 
 from .engine import LOW, Fault, Slot, Step, put
 
-NAN = "exp(-inf) is 0; of NaN nothing becomes 0."
-
 
 def diagonal(s: SimpleNamespace, shift: int = 0) -> Tensor:
     """Who may attend to whom; shift moves the edge, 0 is right."""
@@ -79,8 +77,8 @@ def _mask_faults() -> list[Fault]:
     for number in (0.0, -1.0, -2.0, -5.0, -10.0, 1.0):
         id_ = "mask-fill-not-low-enough"
         faults.append(Fault(id_, f"fill {number:g}", fill(number), number != 0))
-    for number, look in ((math.inf, ""), (math.nan, NAN)):
-        faults.append(Fault("mask-fill-inf-or-nan", f"fill {number}", fill(number), True, look))
+    for number in (math.inf, math.nan):
+        faults.append(Fault("mask-fill-inf-or-nan", f"fill {number}", fill(number), True))
     return faults
 
 
@@ -167,19 +165,7 @@ def padding() -> Slot:
     def fault(id_: str, how: str, mask: Callable, look: str = "") -> Fault:
         return Fault(id_, how, put("r", mask), look=look)
 
-    def alike(s: SimpleNamespace, pick: Callable) -> Tensor:
-        return keys(torch.arange(s.S) < pick(s.lengths).reshape(1, 1))
-
     wrong, off = "mask-wrong-axis", "mask-off-by-one"
-    picks = {"longest": torch.max, "shortest": torch.min, "first": lambda t: t[0]}
-    one = [
-        fault("one-length-for-all", f"the {name} length {how}", mask)
-        for name, pick in picks.items()
-        for how, mask in (
-            ("for each", lambda s, pick=pick: alike(s, pick).expand(len(s.lengths), 1, 1, -1)),
-            ("once", lambda s, pick=pick: alike(s, pick)),
-        )
-    ]
     return Slot(
         "mask",
         put("r", lambda s: keys(real(s))),
@@ -198,6 +184,5 @@ def padding() -> Slot:
                 "queries and keys",
                 lambda s: real(s)[:, None, :, None] & keys(real(s)),
             ),
-            *one,
         ),
     )

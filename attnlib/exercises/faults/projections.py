@@ -80,7 +80,7 @@ def project_three(heads: bool = False) -> Slot:
         for r in shared
     ]
     faults += [
-        Fault("projections-exchanged", f"q, k, v from w{r[0]}, w{r[1]}, w{r[2]}", _qkv(r), True)
+        Fault("values-exchanged", f"q, k, v from w{r[0]}, w{r[1]}, w{r[2]}", _qkv(r), True)
         for r in ("qvk", "vkq", "vqk", "kvq")  # q and k alone: that is k @ q, in the scores
     ]
     twice = [w for w in itertools.product(("right", "twice"), repeat=3) if set(w) != {"right"}]
