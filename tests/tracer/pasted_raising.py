@@ -289,6 +289,27 @@ def an_index_that_is_halved(x, places):
     return x[places / 4]
 
 
+# What Python asks for, or does not know.
+
+
+@sample(THREE[:2], QK, lambda q, k: q @ k.mT)
+def a_method_misspelt(q, k):
+    return q @ k.tranpose(-2, -1)
+
+
+@sample(THREE[:2], QK, lambda q, k: k)
+def a_comparison_asked(q, k):
+    if q == k:
+        return q
+    return k
+
+
+@sample(THREE[:1], {"q": "batch S H"}, lambda q: q * 2)
+def a_mask_that_may_lack(q):
+    lacks = not q
+    return q if lacks else q * 2
+
+
 # squeeze() takes every axis of 1.
 
 

@@ -5,6 +5,7 @@ What a library was given stands in the frames of the exception; it is told as fo
 
 from __future__ import annotations
 
+import ast
 import linecache
 import types
 from collections.abc import Callable, Iterator
@@ -106,7 +107,7 @@ def _refused(builder: Builder, failure: BaseException, place: Place, code: str) 
     line = line_of(site)
     tried = next(filter(None, (scope.tried(code) for code in corrections)), None)
     tried = line.fitting(tried) if tried is not None else None
-    _, value = sides(site.node, site.parents) if _unpacks(failure) else (None, None)
+    value = _replaced(failure, site)
     head = f"{type(failure).__name__}{at(shown_file(site.path), place.line)}"
     told = [head, *carets(site, value), *(f"  {info.described()}" for info in shown.values())]
     told += [f"  {said}"] if said else []
@@ -116,8 +117,14 @@ def _refused(builder: Builder, failure: BaseException, place: Place, code: str) 
     return Failure(place.line, marked or code, message, tried)
 
 
-def _unpacks(failure: BaseException) -> bool:
-    return isinstance(failure, ValueError) and "unpack" in str(failure)
+def _replaced(failure: BaseException, site: Site) -> ast.expr | None:
+    """Return what a correction is written for, where that is not what failed."""
+    if isinstance(failure, ValueError) and "unpack" in str(failure):
+        return sides(site.node, site.parents)[1]
+    around = site.parents.get(site.node) if site.node is not None else None
+    if isinstance(site.node, ast.Attribute) and isinstance(around, ast.Call):
+        return around if around.func is site.node else None
+    return None
 
 
 def describing(builder: Builder) -> Callable[[Tensor, str], TensorInfo]:

@@ -84,7 +84,7 @@ def _operation(builder: Builder) -> Failure:
     if step.module:
         where += f", in {step.module}"
     infos = tuple(
-        replace(info, name=short(_written(op, which) or _passed(step, site, which) or info.name))
+        replace(info, name=short(_written(op, which, site) or _passed(step, site, which) or info.name))
         for which, info in enumerate(step.inputs)
     )
     known = builder.variables.get(call.chain[0][0], []) if call.chain else []
@@ -129,8 +129,10 @@ def _clash(failed: Failed, step: Step, builder: Builder) -> tuple[str, list[Cand
         return "", []
 
 
-def _written(op: Operation, which: int) -> str | None:
+def _written(op: Operation, which: int, site: Site) -> str | None:
     """Write an operand; one of a list that is written as a whole by its place in it."""
+    if op.torch_name == "__bool__" and isinstance(site.node, ast.Compare):
+        return ast.unparse(site.node)  # what was compared is asked, not what it was compared with
     written, (argument, place) = op.operand(which), op.bound.places[which]
     others = [i for i, (name, _) in enumerate(op.bound.places) if name == argument]
     if written is None or len(others) < 2 or any(op.operand(i) != written for i in others):

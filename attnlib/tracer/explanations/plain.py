@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 from ...dims import role
 from .calls import call_of, with_argument, with_operand
-from .clash import Candidate, Failed, on
+from .clash import Candidate, Failed, normal, on
 
 Told = tuple[str, list[Candidate]]
 _WHOLE = ("int", "uint", "bool")
@@ -81,11 +81,20 @@ def _truth(failed: Failed) -> Told | None:
     made = failed.op.made(0)
     compared = made is not None and made.op in ("eq", "ge", "le", "isclose")
     if x.name.isidentifier() and made is None:
-        return said + "; whether there is a tensor at all is asked with `is not None`", [
-            Candidate(f"{x.name} is not None", lambda t: t[0])
-        ]
+        said += "; whether there is a tensor at all is asked with `is not None`"
+        inverted = normal(failed.code) == f"not {x.name}"
+        code = f"{x.name} is None" if inverted else _condition(failed, f"{x.name} is not None")
+        return said, [Candidate(code, lambda t: t[0])]
     method = "all" if compared else "any"
-    return said, [Candidate(f"{on(x.name)}.{method}()", lambda t: getattr(t[0], method)())]
+    code = _condition(failed, f"{on(x.name)}.{method}()")
+    return said, [Candidate(code, lambda t: getattr(t[0], method)())]
+
+
+def _condition(failed: Failed, new: str) -> str:
+    """Write a condition in place of the tensor, in what asks for one: ``not m``, ``m and x``."""
+    name = failed.names[0]
+    whole = failed.site.node is None or normal(failed.code) == normal(name)
+    return new if whole else failed.instead(name, new)
 
 
 def _scalar(failed: Failed) -> Told | None:
@@ -138,7 +147,7 @@ def _filled(failed: Failed) -> Told | None:
     return said, [Candidate(f"torch.where({mask}, {value}, {x})")]
 
 
-def _condition(failed: Failed) -> Told | None:
+def _chosen(failed: Failed) -> Told | None:
     """Only True and False choose."""
     mask = failed.infos[0]
     if mask.dtype == "bool":
@@ -196,7 +205,7 @@ _SIGNS: dict[str, Callable[[Failed], Told | None]] = {
     "without overflow": _infinite,
     "dropout probability": _dropped,
     "only supports a 0-dimensional value": _filled,
-    "condition to be a boolean": _condition,
+    "condition to be a boolean": _chosen,
     "expected BoolTensor": _selected,
     "expects Bool": _selected,
     "at least 2 dimensions": _triangle,
