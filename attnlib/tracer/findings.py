@@ -149,8 +149,9 @@ def _names(label: Label) -> set[tuple[str, object]]:
 def _message(verb: str, dims: tuple[str, str], whole: tuple[str, str], size: int, op: str) -> str:
     a, b = dims
     if verb == GLUES:
+        what = f"an axis of {b}" if b.isdigit() else f"pieces of {b}"
         return (
-            f"this {op} puts pieces of {b} under the name {a}: the shape fits, the numbers are "
+            f"this {op} puts {what} under the name {a}: the shape fits, the numbers are "
             f"in other places; move the axes with transpose first"
         )
     if verb == TURNS:

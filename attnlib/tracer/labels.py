@@ -120,6 +120,12 @@ def flat(factors: Iterable[Label]) -> Iterator[Label]:
             yield root
 
 
+def known_as(label: Label) -> Label | int:
+    """Return what a label is told by: a number of the code by its value."""
+    root = label.root()
+    return root.size if root.literal else root
+
+
 def same(a: Label, b: Label) -> bool:
     a, b = a.root(), b.root()
     return a is b or (a.literal and b.literal and a.size == b.size)

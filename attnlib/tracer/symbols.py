@@ -6,7 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable
 
-from .labels import BOOK, Label, flat, same
+from .labels import BOOK, Label, flat, known_as, same
 
 
 class Symbols:
@@ -186,10 +186,10 @@ class Symbols:
 
     def _split_otherwise(self, whole: Label, factors: tuple[Label, ...]) -> bool:
         """Is ``whole`` known to lie in memory as the same factors in another order?"""
-        order = list(flat(factors))
+        order = list(map(known_as, flat(factors)))
         for known, other in self._layouts:
             if other.root() is whole.root():
-                other_order = list(flat(known))
+                other_order = list(map(known_as, flat(known)))
                 if other_order != order and Counter(other_order) == Counter(order):
                     return True
         return False

@@ -91,3 +91,86 @@ def test_patches_and_windows_of_an_image_are_silent():
         assert trace(patches, torch.randn(size), dims="B C height width").warnings == []
     for size in ((2, 8, 4, 3), (4, 4, 4, 4), (2, 8, 8, 8)):
         assert trace(windows, torch.randn(size), dims="B H W C").warnings == []
+
+
+def backwards(move, ws=2):
+    """Cut an image into windows and put it together again, with the axes moved back or not."""
+
+    def run(x, ws=ws):
+        B, H, W, C = x.shape
+        cut = x.view(B, H // ws, ws, W // ws, ws, C).permute(0, 1, 3, 2, 4, 5)
+        rows = cut.reshape(-1, ws * ws, C) * 2
+        return move(rows.view(B, H // ws, W // ws, ws, ws, C)).reshape(B, H, W, C)
+
+    return run
+
+
+IMAGES = [(2, 8, 4, 3), (2, 4, 4, 6), (4, 4, 8, 4), (2, 8, 8, 8), (2, 12, 6, 5)]
+
+
+@pytest.mark.parametrize("words", [{}, {"ws": 2}], ids=str)
+@pytest.mark.parametrize("size", IMAGES, ids=str)
+def test_windows_that_are_not_moved_back_are_told(size, words):
+    wrong, right = backwards(lambda x: x), backwards(lambda x: x.permute(0, 1, 3, 2, 4, 5))
+    (warning,) = trace(wrong, torch.randn(size), **words, dims="batch height width C").warnings
+    assert warning.code.endswith(".reshape(B, H, W, C)")
+    assert set(warning.dims) == {"height", "width"}
+    assert trace(right, torch.randn(size), **words, dims="batch height width C").warnings == []
+
+
+def joined(x, join):
+    B, S, _ = x.shape
+    heads = [x * 2, x * 3, x * 5]
+    return join(heads, B, S)
+
+
+STACKED = {
+    "stacked before tokens": lambda heads, B, S: torch.stack(heads, 1).view(B, S, -1),
+    "joined along tokens": lambda heads, B, S: torch.cat(heads, 1).view(B, S, -1),
+    "stacked in front": lambda heads, B, S: torch.stack(heads).view(B, 3, S, -1),
+}
+IN_ORDER = {
+    "moved back": lambda heads, B, S: torch.stack(heads, 1).transpose(1, 2).reshape(B, S, -1),
+    "stacked behind": lambda heads, B, S: torch.stack(heads, 2).view(B, S, -1),
+    "joined along features": lambda heads, B, S: torch.cat(heads, -1).view(B, S, 3, -1),
+    "tokens in turn": lambda heads, B, S: (
+        torch.stack(heads, 2).view(B, 3 * S, -1).view(B, S, 3, -1)[:, :, 0]
+    ),
+    "one after the other": lambda heads, B, S: torch.cat(heads, 1).view(B, 3, S, -1).sum(1),
+    "a larger batch": lambda heads, B, S: torch.stack(heads).view(3 * B, S, -1).view(3, B, S, -1),
+    "in pairs of rows": lambda heads, B, S: torch.stack(heads, 1).view(B * 3, S, -1),
+    "flat": lambda heads, B, S: torch.stack(heads, 1).view(B, -1),
+}
+
+
+@pytest.mark.parametrize("name", STACKED)
+def test_tensors_that_are_stacked_and_read_in_another_order_are_told(name):
+    def run(x):
+        return joined(x, STACKED[name])
+
+    (warning,) = trace(run, torch.randn(2, 5, 4), dims="batch S H").warnings
+    assert "3" in warning.dims and "puts an axis of 3 under the name" in warning.message
+
+
+@pytest.mark.parametrize("size", [(2, 5, 4), (3, 3, 3), (4, 6, 2), (5, 4, 5)], ids=str)
+@pytest.mark.parametrize("name", IN_ORDER)
+def test_tensors_that_are_stacked_and_read_in_order_are_silent(name, size):
+    def run(x):
+        return joined(x, IN_ORDER[name])
+
+    assert trace(run, torch.randn(size), dims="batch S H").warnings == []
+
+
+def test_a_channel_shuffle_and_pixels_that_are_moved_on_purpose_are_silent():
+    def shuffle(x):
+        B, C, H, W = x.shape
+        return x.view(B, 2, C // 2, H, W).transpose(1, 2).reshape(B, C, H, W)
+
+    def unpack(x):
+        B, C, H, W = x.shape
+        x = x.view(B, C // 4, 2, 2, H, W).permute(0, 1, 4, 2, 5, 3)
+        return x.reshape(B, C // 4, H * 2, W * 2)
+
+    for size in ((2, 8, 5, 7), (4, 4, 4, 4), (2, 4, 6, 2)):
+        for code in (shuffle, unpack):
+            assert trace(code, torch.randn(size), dims="batch C height width").warnings == []

@@ -51,7 +51,7 @@ def _left_over(held: Labels, sizes: Sequence[int], asked: list[Label | None], pl
 
 
 def misplaced(
-    old: Labels, sizes: Sequence[int], claims: list[Labels]
+    old: Labels, sizes: Sequence[int], claims: list[Labels], wanted: list[Label | None]
 ) -> tuple[Label, Label] | None:
     """Find the first piece that a reshape calls by one dim's name and that memory holds as another.
 
@@ -61,10 +61,11 @@ def misplaced(
     """
     held, top = _held(old), math.prod(sizes)
     everywhere = {piece for claim in claims for piece in claim}
+    owners = _owners({label.root() for label in wanted if label is not None}, held)
     if top == 0:
         return None
     for size, claim in zip(sizes, claims, strict=True):
-        at, left = top, [piece for piece in claim if piece.size > 1]
+        at, left = top, [part for piece in claim for part in _apart(piece, owners)]
         while left:
             found, whole = _at(held, at)
             left.sort(key=lambda piece: bool(piece.names))  # C * 3 may lie as 3 * C: numbers first
@@ -72,13 +73,48 @@ def misplaced(
             if same(fitting, found) and not whole:  # it went in further out: what else is here?
                 others = _among(held, at, at // fitting.size)
                 found = next((piece for piece in others if not same(piece, fitting)), fitting)
+            mine, its = owners.get(fitting, claim[0]), owners.get(found)
+            if its is not None and mine in owners.values() and its is not mine:
+                return mine, its
             apart = fitting.names and found.names and not same(fitting, found)
             if apart and (fitting in held or found in everywhere):
+                return fitting, found
+            if _counted(fitting, found, held):
                 return fitting, found
             left.remove(fitting)
             at //= fitting.size
         top //= size
     return None
+
+
+def _counted(fitting: Label, found: Label, held: Labels) -> bool:
+    """Does a number of the code, as of tensors stacked, lie where a dim is said to lie?
+
+    Surely only where that dim lies elsewhere, and is not as large: the number may be its size.
+    """
+    number = found.literal and not found.names and found.size != fitting.size
+    return bool(fitting.names) and number and held.count(fitting) == 1
+
+
+def _owners(wanted: set[Label], held: Labels) -> dict[Label, Label]:
+    """Return which dim each part belongs to that is put together here: H // 2 to H.
+
+    Parts that two dims share (the size of a window) tell nothing.
+    """
+    owners: dict[Label, Label] = {}
+    shared: set[Label] = set()
+    for whole in wanted:
+        for part in parts(whole) if whole.names and whole not in held else ():
+            if part is not whole and part in held and not part.literal:
+                shared |= {part} & owners.keys()
+                owners[part] = whole
+    return {part: whole for part, whole in owners.items() if part not in shared}
+
+
+def _apart(piece: Label, owners: dict[Label, Label]) -> Labels:
+    """Take a dim apart of which parts lie here; another is one piece."""
+    found = parts(piece) if piece in owners.values() else [piece]
+    return [part for part in found if part.size > 1]
 
 
 def _at(held: Labels, at: int) -> tuple[Label, bool]:

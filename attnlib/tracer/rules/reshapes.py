@@ -10,7 +10,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 
-from ..labels import Label, parts, pieces, same
+from ..labels import Label, known_as, parts, pieces, same
 from .memory import claimed, misplaced
 
 Labels = list[Label]
@@ -115,7 +115,7 @@ def _group(op, old: Labels, places: list[int], wanted: list[Label | None]) -> La
     sizes = [op.shape[place] for place in places]
     if len(old) == len(places) == 1:
         return [_one(op, old[0], asked[0])]
-    glued = misplaced(old, sizes, claimed(old, sizes, asked))
+    glued = misplaced(old, sizes, claimed(old, sizes, asked), wanted)
     if glued is not None:
         op.glued(*glued)
     if len(old) == 1:
@@ -128,7 +128,8 @@ def _group(op, old: Labels, places: list[int], wanted: list[Label | None]) -> La
 def _one(op, label: Label, asked: Label | None) -> Label:
     if asked is None or asked.root().literal:
         return label
-    if not asked.root().names and Counter(pieces(asked)) == Counter(pieces(label)):
+    both = [Counter(map(known_as, pieces(one))) for one in (asked, label)]
+    if not asked.root().names and both[0] == both[1]:
         return label  # B * T is T * B for Python; memory knows which
     bare, product = not any(piece.names for piece in pieces(label)), tuple(pieces(asked))
     op.read(label, asked)
