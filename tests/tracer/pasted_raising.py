@@ -310,6 +310,48 @@ def a_mask_that_may_lack(q):
     return q if lacks else q * 2
 
 
+# Tokens meet tokens.
+
+
+@sample([(2, 7)], {"segment": "batch S"}, lambda segment: segment[:, :, None] == segment[:, None])
+def each_token_with_each(segment):
+    return segment[:, :, None] == segment
+
+
+@sample([(2, 7)] * 2, None, lambda a, b: a[:, :, None] - b[:, None])
+def each_nameless_token_with_each(a, b):
+    return a.unsqueeze(-1) - b
+
+
+@sample([(2, 7, 3)] * 2, {"src": "batch S head", "dst": "batch S head"},
+        lambda src, dst: F.leaky_relu(src[:, :, None] + dst[:, None], 0.2))  # fmt: skip
+def each_token_of_each_head(src, dst):
+    e = src.unsqueeze(2) + dst
+    return F.leaky_relu(e, 0.2)
+
+
+@sample([(2, 7, 3)] * 2, None)
+def what_is_paired_is_not_said(src, dst):
+    return src.unsqueeze(2) + dst
+
+
+@sample([(2, 7, 5), (2, 7, 7)], {"d": "batch S H", "w": "batch S S"}, lambda d, w: w.mT @ d)
+def what_is_weighed_before_its_weights(d, w):
+    return d @ w.mT
+
+
+@sample([(2, 7), (2, 1)], {"ids": "batch S", "next": "batch 1"}, lambda a, b: torch.cat([a, b], 1))
+def one_token_more(ids, next):
+    return torch.cat((ids, next), dim=0)
+
+
+@sample(THREE[:2], QK, lambda q, k: q @ k.mT)
+def into_what_is_there(q, k):
+    scores = torch.empty(0)
+    torch.matmul(q, k, out=scores)
+    return scores
+
+
 # squeeze() takes every axis of 1.
 
 

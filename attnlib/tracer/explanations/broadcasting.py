@@ -19,6 +19,7 @@ from .halves import doubled
 from .inline import joined_otherwise, last_rows, resized
 from .kinds import kinds
 from .outer import outer
+from .pairs import paired
 from .plain import plain
 
 
@@ -51,7 +52,11 @@ def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
     for which, other in pairs:
         if miscounted(failed, which):
             continue
-        for fit in fits(failed, labels[which], labels[other]):
+        if paired(failed, other, which) is not None:
+            continue
+        met = paired(failed, which, other)
+        ways = fits(failed, labels[which], labels[other]) if met is None else met
+        for fit in ways:
             yield changed(failed, which, inside(failed.names[which], fit.code), fit.run)
     remade = [
         candidate

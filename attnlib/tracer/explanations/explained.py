@@ -84,7 +84,9 @@ def _operation(builder: Builder) -> Failure:
     if step.module:
         where += f", in {step.module}"
     infos = tuple(
-        replace(info, name=short(_written(op, which, site) or _passed(step, site, which) or info.name))
+        replace(
+            info, name=short(_written(op, which, site) or _passed(step, site, which) or info.name)
+        )
         for which, info in enumerate(step.inputs)
     )
     known = builder.variables.get(call.chain[0][0], []) if call.chain else []

@@ -10,6 +10,7 @@ from itertools import combinations
 import torch
 from torch import Tensor
 
+from ...dims import role
 from ..labels import Label
 from ..rows import TensorInfo
 from .calls import call_of
@@ -144,7 +145,8 @@ def _moved(failed: Failed, axis: int) -> Iterator[Candidate]:
         other = failed.infos[which - 1]
         places = [p for p in range(len(info.shape)) if p != axis]
         small = [p for p in places if info.shape[p] != other.shape[p]]
-        if small and all(info.dims[p] == "1" for p in small):
+        tokens = any(role(other.dims[p]) == "S" for p in small)  # they are joined, not repeated
+        if small and not tokens and all(info.dims[p] == "1" for p in small):
             sizes = [other.shape[p] if p in small else -1 for p in range(len(info.shape))]
             words = [
                 word(failed, which - 1 if which else len(failed.infos) - 1, p)

@@ -17,6 +17,7 @@ from torch import Tensor
 
 from ...dims import role
 from ..labels import Label, pieces
+from .calls import call_of
 from .changes import Change, alike, may_be, written
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
 from .features import features_compared, keys_in_rows, shares
@@ -73,7 +74,9 @@ def _matmul_candidates(failed: Failed) -> Iterator[Candidate]:
     score = agreement(failed, *reversed(labels_of(failed)))
     if score is not None and (score > 1 or shares(failed, 1) == len(failed.infos[1].shape) - 1):
         swapped = Candidate(f"{on(b)} @ {on(a)}", lambda t: t[1] @ t[0])
-        offers.append((-score, 3, swapped))
+        square = [_is_square(row) for row in labels_of(failed)]
+        # what is weighed was written before its weights: exchanged, it keeps its layout
+        offers.append((-score, -1 if square == [False, True] else 3, swapped))
     yield from (offer[-1] for offer in sorted(offers, key=lambda offer: offer[:2]))
     x, y = failed.states[0].shape, failed.states[1].shape
     if len(x) == len(y) == 4 and y[1] and x[1] % y[1] == 0 and x[1] != y[1]:
@@ -87,6 +90,10 @@ def _matmul_candidates(failed: Failed) -> Iterator[Candidate]:
 def labels_of(failed: Failed) -> tuple[list[Label], list[Label]]:
     a, b = (failed.op.labels(state) for state in failed.states[:2])
     return a, b
+
+
+def _is_square(row: Sequence[Label]) -> bool:
+    return len(row) > 1 and alike(*row[-2:])
 
 
 def _agree(failed: Failed) -> bool:
@@ -196,6 +203,9 @@ def _changes(ndim: int, other: int) -> Iterator[Change]:
 
 
 def _product(failed: Failed, which: int, written: str) -> str:
+    call = call_of(failed)
+    if call is not None and call.keywords:  # where it is written to, stays
+        return failed.instead(failed.names[which], written)
     names = [on(name) for name in failed.names[:2]]
     names[which] = written
     return f"{names[0]} @ {names[1]}"
