@@ -1,5 +1,7 @@
 """A correction pasted in place of what failed is what was meant, or it is not offered."""
 
+import ast
+
 import pytest
 import torch
 
@@ -70,3 +72,19 @@ def test_tensors_of_a_list_go_by_their_places():
 
     said = failing(stacked, [(2, 7, 4), (2, 7, 5)], {"x": "batch S H"}).message
     assert "axis 2 of outs[0] is H = 4, of outs[2] 5" in said
+
+
+def over_lines(x):
+    return (
+        x
+        .expand(-1, 3, -1, -1)
+        .transpose(1, 2)
+        .view(2, 7, 12)
+    )  # fmt: skip
+
+
+def test_a_method_is_no_name():
+    """A value that the line does not name goes by what made it, which stands for nothing there."""
+    error = failing(over_lines, [(2, 1, 7, 4)], {"x": "batch 1 S H"})
+    written = ast.walk(ast.parse(error.suggestion or "x"))
+    assert {node.id for node in written if isinstance(node, ast.Name)} == {"x"}

@@ -105,7 +105,7 @@ def _operation(builder: Builder) -> Failure:
     lines = [where, *carets(site, around), *(f"  {info.described()}" for info in infos)]
     if said:
         lines.append(f"  {said}")
-    tried = _chosen(candidates, failed, builder, site, _names(call))
+    tried = _chosen(candidates, failed, builder, site, _names(call, scope))
     if tried is not None:
         lines.append(f"  try: {tried[0]}{tried[1]}")
     lines.append(f"  torch: {first_line(error)}")
@@ -159,13 +159,13 @@ _HANDED_ON = {
 }  # fmt: skip
 
 
-def _names(call: Call) -> set[str] | None:
+def _names(call: Call, scope: Scope) -> set[str] | None:
     """Return the names that a correction may use; None where the code shows only some of them."""
     if not call.chain or call.chain[0][0].co_name == "<module>":
         return None
     code = call.chain[0][0]
     held = {*code.co_varnames, *code.co_names, *code.co_freevars, *code.co_cellvars}
-    return held | {"torch", "float"}
+    return {name for name in held if scope.holds(name)} | {"torch", "float"}
 
 
 def _frame(error: BaseException, call: Call) -> types.FrameType | None:

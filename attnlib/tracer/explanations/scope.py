@@ -75,6 +75,10 @@ class Scope:
                 return getattr(held, node.attr, None)
         raise Unreadable(ast.unparse(node))
 
+    def holds(self, name: str) -> bool:
+        """Does a name stand for something here, and not only for an attribute?"""
+        return name in self._local or name in self._global or hasattr(builtins, name)
+
     def value(self, node: ast.AST) -> Any:
         """Return what a name holds, or None."""
         try:
