@@ -18,7 +18,7 @@ from .frames import LIBRARY, kind_of
 from .given import Given
 from .labels import Label
 from .mixtures import Mixtures
-from .naming import landed, name_shape
+from .naming import is_length, landed, name_shape
 from .notes import Call, Identity, ShapeRead, State
 from .operation import Operation, shown_params
 from .recorder import Recorder
@@ -120,6 +120,8 @@ class Builder:
         known = self.variables.setdefault(read.chain[0][0], [])
         for axis, name in name_shape(self._symbols, labels, read.axis, site):
             known.append((labels[axis], name))
+        if read.axis == 0 and is_length(site.node):
+            self._symbols.measured(site.node, labels[0])
 
     # -- one row ----------------------------------------------------------------------------
 
@@ -140,7 +142,7 @@ class Builder:
         outputs: tuple[TensorInfo, ...] = ()
         if call.error is None:
             self._propagate(op, call)
-            outputs = self._outputs(op, call, site, targets, names)
+            outputs = self._outputs(op, call, targets, names)
         variable = ", ".join(targets) if targets else None
         if variable is None and len(outputs) == 1 and _is_name(outputs[0].name):
             variable = outputs[0].name
@@ -264,7 +266,7 @@ class Builder:
         return found if each else [found] * len(op.outputs)
 
     def _outputs(
-        self, op: Operation, call: Call, site: Site, targets: tuple[str, ...], inputs: list[str]
+        self, op: Operation, call: Call, targets: tuple[str, ...], inputs: list[str]
     ) -> tuple[TensorInfo, ...]:
         result = []
         for place, state in enumerate(op.outputs):
@@ -274,7 +276,7 @@ class Builder:
             elif place < len(targets):
                 name = targets[place]
             if name or call.kind in ("new", "view", "copy") or identity.name is None:
-                identity.name = name or _unnamed(op, call, site, place, inputs)
+                identity.name = name or op.unnamed(place, inputs)
                 identity.named = name is not None or _is_name(identity.name)
                 self._name_axes(state)
                 self._seen(name)
@@ -293,14 +295,6 @@ class Builder:
             return None
         path = self._modules.get(module)
         return type(module).__name__ if path is None else path or None
-
-
-def _unnamed(op: Operation, call: Call, site: Site, place: int, inputs: list[str]) -> str:
-    """Name a value that no variable takes: by what was done to it, or by its expression."""
-    if op.name == "transpose" and op.inputs and op.inputs[0].identity.named:
-        return f"{inputs[0]} transposed"
-    name = site.expression if call.direct and site.expression else op.name
-    return name if len(op.outputs) == 1 else f"{name}[{place}]"
 
 
 def _is_name(text: str) -> bool:

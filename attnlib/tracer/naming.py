@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from typing import TypeGuard
 
 from ..dims import role
 from .given import book_name
@@ -122,6 +123,11 @@ def _constant(node: ast.expr):
         parts = (node.lower, node.upper, node.step)
         return slice(*(None if part is None else _constant(part) for part in parts))
     return ast.literal_eval(node)
+
+
+def is_length(node: ast.AST | None) -> TypeGuard[ast.Call]:
+    """Is this ``len(x)``?"""
+    return isinstance(node, ast.Call) and plain_name(node.func) == "len"
 
 
 def plain_name(node: ast.expr | None) -> str | None:

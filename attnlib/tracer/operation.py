@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from . import operations
@@ -86,6 +86,14 @@ class Operation:
         if stop and isinstance(written, ast.Slice):
             written = written.upper
         return self.written.size(written, int(number))
+
+    def unnamed(self, place: int, inputs: Sequence[str]) -> str:
+        """Name a result that no variable takes: by what was done to it, or by its expression."""
+        if self.name == "transpose" and self.inputs and self.inputs[0].identity.named:
+            return f"{inputs[0]} transposed"
+        written = self._site.expression if self._call.direct else ""
+        name = written or self.name
+        return name if len(self.outputs) == 1 else f"{name}[{place}]"
 
     # -- when it failed ---------------------------------------------------------------------
 

@@ -28,7 +28,7 @@ _QUIET = {
 }  # fmt: skip
 # Library functions that deep=True looks into; see opened.py.
 OPENED = {"multi_head_attention_forward", "_in_projection_packed", "_in_projection", "normalize"}
-_SKIP, _SHAPE, _SIZE = "skip", "shape", "size"
+_SKIP, _SHAPE, _SIZE, _LENGTH = "skip", "shape", "size", "length"
 _COPIED = {"contiguous", "clone", "reshape", "to", "flatten", "expand", "repeat", "cat", "stack"}
 
 
@@ -77,6 +77,9 @@ class Recorder(TorchFunctionMode):
             return func(*args, **kwargs)  # an optimizer looks at its gradients
         if plan is _SHAPE or plan is _SIZE:
             return self._shape(func, args, kwargs, sys._getframe(1))
+        if plan is _LENGTH:  # past torch's own method and what it hands on to
+            self._length(args[0], sys._getframe(3))
+            return func(*args, **kwargs)
         return self._note(plan, func, args, kwargs, sys._getframe(1))
 
     def _note(self, plan: str, func, args, kwargs, frame):
@@ -150,6 +153,18 @@ class Recorder(TorchFunctionMode):
                 raise
             return out
 
+    def _length(self, tensor: Tensor, frame: types.FrameType) -> None:
+        """Note that ``len(x)`` was asked for: Python makes a plain int of whatever it is given."""
+        if self._left <= 0 or kind_of(frame.f_code.co_filename) is LIBRARY or not tensor.dim():
+            return
+        try:
+            state = self.states.given(tensor)
+            self.labels(state)
+            self.events.append(ShapeRead(state, 0, ((frame.f_code, frame.f_lasti),)))
+        except Exception as error:
+            if self.strict and not isinstance(error, Undescribed):
+                raise
+
     def _tagged(self, out, args, kwargs, frame: types.FrameType) -> Dim | torch.Size:
         state = self.states.given(args[0])
         labels = self.labels(state)
@@ -170,8 +185,8 @@ def _plan(func) -> str:
     if name == "__get__":
         name = getattr(getattr(func, "__self__", None), "__name__", "")
         return _SHAPE if name == "shape" else name if name in PROPERTIES else _SKIP
-    if name == "size":
-        return _SIZE
+    if name in ("size", "__len__"):
+        return _SIZE if name == "size" else _LENGTH
     return _SKIP if name in _QUIET or name == "__set__" else name
 
 

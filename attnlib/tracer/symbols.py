@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections import Counter
 from collections.abc import Iterable
@@ -17,6 +18,7 @@ class Symbols:
         self._order = 0
         self._layouts: list[tuple[tuple[Label, ...], Label]] = []
         self._scoped: dict[tuple, Label] = {}
+        self._lengths: dict[ast.AST, set[Label]] = {}  # what each len(x) in the code gave
 
     # -- making labels ----------------------------------------------------------------------
 
@@ -43,6 +45,19 @@ class Symbols:
     def given(self, name: str, size: int) -> Label | None:
         """Return the label that the caller of ``trace`` named so."""
         return self._scoped.get((None, name, size))
+
+    def measured(self, expression: ast.AST, label: Label) -> None:
+        """Remember whose length a ``len(x)`` in the code is."""
+        self._lengths.setdefault(expression, set()).add(label.root())
+
+    def length(self, expression: ast.AST | None, size: int) -> Label | None:
+        """Return the one label that a ``len(x)`` gave; in a loop it may be several."""
+        found = {label.root() for label in self._lengths.get(expression, ())} if expression else ()
+        return (
+            next((label for label in found if label.size == size), None)
+            if len(found) == 1
+            else None
+        )
 
     def settle(self, label: Label) -> Label:
         """Work out a label that Python arithmetic made (``C // n_heads``), once."""

@@ -49,6 +49,9 @@ class Written:
         name = plain_name(written)
         if name is not None and number > 0:
             return name_size(self._symbols, name, number, self._site)
+        length = self._symbols.length(written, number)
+        if length is not None:
+            return length
         if isinstance(written, ast.BinOp) and isinstance(written.op, ast.Mult | ast.FloorDiv):
             left, right = self._value(written.left), self._value(written.right)
             if left and right and isinstance(written.op, ast.Mult) and left * right == number:

@@ -168,3 +168,30 @@ def test_folded_heads_of_a_nameless_projection_come_back_as_features():
 
     result = trace(fold_locally, *given[:2], dims={"x": "S batch n_embd"})
     assert result.steps[-2].output.dims[:2] == ("S", "batch*heads")
+
+
+def test_a_length_is_that_of_its_tensor():
+    def repeated(x, latents):
+        many = latents.unsqueeze(0).repeat(len(x), 1, 1)
+        wide = latents.expand(len(x), -1, -1)
+        return many + wide, latents.new_zeros(len(x), len(latents))
+
+    given = torch.randn(3, 7, 6), torch.randn(4, 6)
+    result = trace(repeated, *given, dims={"x": "batch S n_embd", "latents": "latent n_embd"})
+    found = {step.variable: step.output.dims for step in result.steps}
+    assert found["many"] == found["wide"] == ("batch", "latent", "n_embd")
+    assert result.steps[-1].output.dims == ("batch", "latent")
+    assert result.check(batch=5, latent=9)
+
+    def unpacked(x):
+        B = len(x)
+        return x.view(B, -1)
+
+    assert trace(unpacked, given[0]).steps[0].output.dims[0] == "B"
+
+    def looped(xs):  # one line, several tensors of one length
+        return [torch.zeros(len(x)) for x in xs]
+
+    xs = [torch.randn(3, 2), torch.randn(3, 2)]
+    dims = {"xs[0]": "a H", "xs[1]": "b H"}
+    assert trace(looped, xs, dims=dims).steps[-1].output.dims == ("3",)
