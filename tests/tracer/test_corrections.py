@@ -6,7 +6,8 @@ import pytest
 import torch
 
 from attnlib import trace
-from attnlib.tracer.explanations.judged import Judge
+from attnlib.tracer.explanations.judged import Judge, Trial
+from attnlib.tracer.recorder import Recorder
 from tests.tracer.pasted_raising import PASTED, SILENT
 from tests.tracer.pasting import pasted
 
@@ -88,3 +89,17 @@ def test_a_method_is_no_name():
     error = failing(over_lines, [(2, 1, 7, 4)], {"x": "batch 1 S H"})
     written = ast.walk(ast.parse(error.suggestion or "x"))
     assert {node.id for node in written if isinstance(node, ast.Name)} == {"x"}
+
+
+def test_a_correction_that_cannot_be_judged_does_not_take_the_note_away(monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError("a fault of a detector")
+
+    program, _, shapes, dims = PASTED["a_power_of_it"]
+    monkeypatch.setattr(Trial, "warnings", broken)
+    with pytest.raises(ZeroDivisionError, match="a fault of a detector"):
+        failing(program, shapes, dims)
+    monkeypatch.setattr(Recorder, "strict", False)
+    error = failing(program, shapes, dims)
+    assert "the two must be equal" in error.message
+    assert error.suggestion == "(q @ k.transpose(-2, -1))"

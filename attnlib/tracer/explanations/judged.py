@@ -7,6 +7,7 @@ that a correction that is not shown leaves nothing behind.
 from __future__ import annotations
 
 import ast
+import functools
 import io
 import pickle
 from collections.abc import Iterator
@@ -38,23 +39,34 @@ class Judge:
     """What was known where code failed, to go on from with one correction after another."""
 
     def __init__(self, builder: Builder, failed: Failed, site: Site) -> None:
-        self._first, self._failed, self._site = builder.recorder, failed, site
-        found = [*self._first.states.identities(), *(state.identity for state in failed.states)]
+        self._builder, self._failed, self._site = builder, failed, site
         self._shared: list[Any] = []
+
+    @functools.cached_property
+    def _facts(self) -> bytes:
+        first, failed = self._builder.recorder, self._failed
+        found = [*first.states.identities(), *(state.identity for state in failed.states)]
+        detectors = vars(self._builder).items()
         facts = {
-            "symbols": self._first.symbols,
-            "detectors": {
-                name: held for name, held in vars(builder).items() if hasattr(held, "warnings")
-            },
+            "symbols": first.symbols,
+            "detectors": {name: held for name, held in detectors if hasattr(held, "warnings")},
             "identities": {identity.number: identity for identity in found},
             "sizes": {id(size.label): size.label for size in failed.scope.sizes()},
         }
         into = io.BytesIO()
         _Copier(into, self._shared).dump(facts)
-        self._facts = into.getvalue()
+        return into.getvalue()
 
     def allows(self, candidate: Candidate, line: Line) -> bool | None:
         """Run a correction in its line: False if a warning speaks against it, None if it ends."""
+        try:
+            return self._verdict(candidate, line)
+        except Exception:  # the note is not lost where it cannot be judged
+            if self._builder.recorder.strict:
+                raise
+            return None
+
+    def _verdict(self, candidate: Candidate, line: Line) -> bool | None:
         verdict: bool | None = True
         for run in (self._in_line, self._alone):
             trial = self._trial()
@@ -84,7 +96,7 @@ class Judge:
 
     def _trial(self) -> Trial:
         facts = _Copy(io.BytesIO(self._facts), self._shared).load()
-        return Trial(self._first, self._site, facts)
+        return Trial(self._builder.recorder, self._site, facts)
 
 
 class Trial:
