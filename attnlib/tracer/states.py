@@ -60,7 +60,7 @@ class States:
         if known is not None and known.version == version and known.shape == tensor.shape:
             return known
         state = State()
-        state.version = version
+        state.version, inner, outer = version, None, -1
         state.shape = tuple(tensor.shape)
         state.dtype, state.device = str(tensor.dtype)[6:], str(tensor.device)
         try:
@@ -68,14 +68,27 @@ class States:
             state.storage = tensor.untyped_storage()._cdata
         except (RuntimeError, NotImplementedError):  # sparse, functorch: no strides
             state.strides, state.offset, state.storage = (), 0, None
+            inner, outer = self._wrapped(tensor)
+            state.storage = None if inner is None else inner.storage
         state.values = self._values(tensor)
         if known is not None and known.shape == state.shape and known.strides == state.strides:
             state.identity = known.identity
         else:
             self._identities += 1
             state.identity = Identity(self._identities)
+            if inner is not None:
+                axes = enumerate(self.labels(inner))
+                state.identity.labels = [label for place, label in axes if place != outer]
         self._known[tensor] = state
         return state
+
+    def _wrapped(self, tensor: Tensor) -> tuple[State | None, int]:
+        """Describe what ``torch.func`` wraps; with the axis that vmap takes out of it, or -1."""
+        functorch = torch._C._functorch
+        if not functorch.is_functorch_wrapped_tensor(tensor):
+            return None, -1
+        axis = functorch.maybe_get_bdim(tensor) if functorch.is_batchedtensor(tensor) else -1
+        return self.of(functorch.get_unwrapped(tensor)), axis
 
     def given(self, tensor: Tensor) -> State:
         """Describe what an operation is given; met for the first time, by its variable too."""

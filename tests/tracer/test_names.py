@@ -195,3 +195,36 @@ def test_a_length_is_that_of_its_tensor():
     xs = [torch.randn(3, 2), torch.randn(3, 2)]
     dims = {"xs[0]": "a H", "xs[1]": "b H"}
     assert trace(looped, xs, dims=dims).steps[-1].output.dims == ("3",)
+
+
+@pytest.mark.parametrize("levels", [1, 2])
+def test_under_vmap_the_names_stay_but_for_the_axis_that_it_takes_out(levels):
+    def one(q, k, v):
+        return (q @ k.T).softmax(-1) @ v
+
+    def many(q, k, v):
+        inner = torch.func.vmap(one, in_dims=(1, 0, 0))
+        return inner(q, k, v) if levels == 1 else torch.func.vmap(inner)(q, k, v)
+
+    q, k, v = torch.randn(7, 3, 5), torch.randn(3, 8, 5), torch.randn(3, 8, 4)
+    dims = {"q": "Sq heads H", "k": "heads Sk H", "v": "heads Sk Hv"}
+    if levels == 2:
+        q, k, v = (x.expand(2, *x.shape) for x in (q, k, v))
+        dims = {name: f"batch {words}" for name, words in dims.items()}
+    result = trace(many, q, k, v, dims=dims)
+    turned, *others = [step for step in result.steps if step.kind != "input"]
+    assert turned.kind == "view" and turned.output.dims == ("H", "Sk")
+    assert [step.output.dims for step in others] == [("Sq", "Sk"), ("Sq", "Sk"), ("Sq", "Hv")]
+
+
+def test_under_a_gradient_the_names_stay():
+    def run(w, x):
+        return torch.func.grad(lambda w: (x @ w.mT).square().sum())(w)
+
+    given = torch.randn(4, 5), torch.randn(7, 5)
+    result = trace(run, *given, dims={"w": "C E", "x": "S E"})
+    turned = next(step for step in result.steps if step.op == "transpose")
+    assert (turned.kind, turned.output.dims) == ("view", ("E", "C"))
+    product = next(step for step in result.steps if step.op == "matmul")
+    assert product.output.dims == ("S", "C")
+    assert torch.allclose(result.output, run(*given))
