@@ -49,7 +49,7 @@ class Findings:
             return
         if self.symbols.within(a, b) or self.symbols.within(b, a):
             return  # n_embd and H where heads = 1: of one size here, but not one
-        if verb == SUMS and _two_lengths(a, b):
+        if verb == SUMS and _two_lengths(a, b) and self._of_two_inputs(a, b):
             self._collide(a, b, call, site, verb)
             return
         if a.strong and b.strong and self._apart(a, b):
@@ -62,6 +62,12 @@ class Findings:
         if a.names and b.names and max(min(a.names)[0], min(b.names)[0]) <= CODE:
             self.aliases.setdefault(call, (min(a.names)[2], min(b.names)[2]))
         self.symbols.unite(a, b)
+
+    def _of_two_inputs(self, a: Label, b: Label) -> bool:
+        """Are there two tensors alike but for these dims, as (batch, Sq, H) and (batch, Sk, H)?"""
+        rows = {tuple([label.root() for label in row]) for row in self._together}
+        alike = (tuple([b if label is a else label for label in row]) for row in rows)
+        return any(b in row and row.count(b) == 1 and row in rows for row in alike)
 
     def _products(
         self, mine: list[Label], its: list[Label], call: Call, site: Site, verb: str

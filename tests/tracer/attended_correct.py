@@ -95,6 +95,16 @@ def one_length_under_two_names(batch, S, heads, H):
 
 
 @sample
+def summed_by_a_table_of_another_name(batch, S, heads, H):
+    def running(x, table):
+        scores = (x @ x.mT / H**0.5).softmax(-1)
+        return table @ x, scores @ x
+
+    given = torch.randn(batch, S, H), torch.ones(S, S).tril()
+    return running, given, {"x": "batch S H", "table": "T T"}
+
+
+@sample
 def keys_and_values_of_the_context(batch, S, heads, H):
     wq, wk, wv = (nn.Linear(H, H, bias=False) for _ in range(3))
 
