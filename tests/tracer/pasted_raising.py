@@ -414,3 +414,19 @@ def nameless_keys_in_the_rows(q, k, v):
 def keys_in_the_rows_and_over_them(q, k, v):
     w = (k @ q.mT).softmax(1)
     return w @ v
+
+
+@sample(
+    [(2, 6, 5), (2, 6, 7), (2, 4, 7)],
+    {"q": "batch H Sq", "k": "batch H Sk", "v": "batch Hv Sk"},
+    lambda q, k, v: v @ (q.mT @ k).softmax(-1).mT,
+)
+def transposed_weights_before_values(q, k, v):
+    w = torch.softmax(q.mT @ k, dim=-1).mT
+    return w @ v
+
+
+@sample([(2, 6, 7)] * 2 + [(2, 4, 7)], None, lambda q, k, v: v @ (q.mT @ k).softmax(-1).mT)
+def nameless_transposed_weights_before_values(q, k, v):
+    w = torch.softmax(q.mT @ k, dim=-1)
+    return w.transpose(1, 2) @ v

@@ -48,7 +48,7 @@ def features_compared(failed: Failed) -> str:
 
 def shares(failed: Failed, which: int) -> int | None:
     """Return the axis over which weights add up to 1, if they come from comparing two sets."""
-    product, axis = _product(failed.op.made(which), failed.rows)
+    product, axis = _product(failed.op.made(which), failed.rows, turned_too=True)
     return axis if product is not None and any(_compared(product, failed.rows)) else None
 
 
@@ -60,7 +60,8 @@ def keys_in_rows(failed: Failed) -> str:
     if not (alike(rows, values) or may_be(failed, rows, values)):
         return ""
     product, _ = _product(failed.op.made(0), failed.rows)
-    assert product is not None
+    if product is None:
+        return ""
     left, right = _compared(product, failed.rows)
     a, b = failed.names[:2]
     said = f"; {a} adds up to 1 over {failed.size(0, -1)}, not over the {failed.size(1, -2)} rows "
@@ -75,14 +76,28 @@ def _compared(product: Step, rows: list[Step]) -> list[TensorInfo | None]:
     return [_before_it_was_turned(info, product, rows) for info in product.inputs]
 
 
-def _product(step: Step | None, rows: list[Step]) -> tuple[Step | None, int | None]:
-    """Go back to the product that weights came from, and note the axis of the softmax between."""
+def _product(
+    step: Step | None, rows: list[Step], *, turned_too: bool = False
+) -> tuple[Step | None, int | None]:
+    """Go back to the product that weights came from, and note the axis of the softmax between.
+
+    Weights that were transposed since are followed where it is asked for, their axis with them.
+    """
     axis, whole = None, True
+    order: dict[int | None, int] = {}
     for _ in range(len(rows)):
-        if step is None or step.op == "matmul" or step.op not in _KEEPING or not step.inputs:
+        if step is None or step.op == "matmul" or not step.inputs:
             break
-        axis = step.params.get("dim") if step.op == "softmax" and whole else axis
-        whole = whole and step.op in _SAME
+        turns = turned_too and whole and _turns(step)
+        if step.op not in _KEEPING and not turns:
+            break
+        if turns:
+            last = len(step.inputs[0].shape) - 1
+            order = {} if order else {last: last - 1, last - 1: last}
+        if step.op == "softmax" and whole:
+            axis = step.params.get("dim")
+            axis = order.get(axis, axis)
+        whole = whole and (step.op in _SAME or turns)
         step = maker(step.inputs[0], rows, step)
     return (step if step is not None and step.op == "matmul" else None), axis
 

@@ -72,13 +72,14 @@ def _matmul_candidates(failed: Failed) -> Iterator[Candidate]:
     offers: list[tuple[float, int, Candidate]]
     offers = [*_arrangements(failed, 1), *_arrangements(failed, 0)]
     score = agreement(failed, *reversed(labels_of(failed)))
-    if score is not None and (score > 1 or shares(failed, 1) == len(failed.infos[1].shape) - 1):
+    x, y = failed.states[0].shape, failed.states[1].shape
+    fit = shares(failed, 1) == len(y) - 1 or shares(failed, 0) == len(x) - 2
+    if score is not None and (score > 1 or fit):
         swapped = Candidate(f"{on(b)} @ {on(a)}", lambda t: t[1] @ t[0])
         square = [_is_square(row) for row in labels_of(failed)]
         # what is weighed was written before its weights: exchanged, it keeps its layout
         offers.append((-score, -1 if square == [False, True] else 3, swapped))
     yield from (offer[-1] for offer in sorted(offers, key=lambda offer: offer[:2]))
-    x, y = failed.states[0].shape, failed.states[1].shape
     if len(x) == len(y) == 4 and y[1] and x[1] % y[1] == 0 and x[1] != y[1]:
         n = x[1] // y[1]
         yield Candidate(
