@@ -66,8 +66,8 @@ class Findings:
     def _of_two_inputs(self, a: Label, b: Label) -> bool:
         """Are there two tensors alike but for these dims, as (batch, Sq, H) and (batch, Sk, H)?"""
         rows = {tuple([label.root() for label in row]) for row in self._together}
-        alike = (tuple([b if label is a else label for label in row]) for row in rows)
-        return any(b in row and row.count(b) == 1 and row in rows for row in alike)
+        mine = [row for row in rows if row.count(a) == 1 and b not in row]
+        return any(tuple([b if label is a else label for label in row]) in rows for row in mine)
 
     def _products(
         self, mine: list[Label], its: list[Label], call: Call, site: Site, verb: str
