@@ -303,7 +303,8 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "value-mismatch", "The shape is right, the numbers are not, and no known mistake fits.",
-        "Trace your function on the input below and compare it with the spec by hand.", "weights",
+        "Run your lines one by one on the input below, beside those of solution(…): several mistakes "
+        "at once can look like none.", "weights",
         "return scores.sigmoid()",
     ),
 )  # fmt: skip

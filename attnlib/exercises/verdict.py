@@ -41,6 +41,9 @@ class Counterexample:
         dims = self.dims[name].removeprefix("lengths ")
         of_batch = dims.startswith("batch ") and self.dims[""].startswith("batch ")
         first = self.where[0][:1] if self.where and of_batch else ()
+        if not of_batch and value.numel() > MANY:
+            kept = f'counterexample.inputs["{name}"] of what check returns'
+            return [f"{name}{named(dims)}: {value.numel()} numbers, {kept}"]
         return [f"{name}{named(dims)}", *grid(value, dims, (), first)]
 
     def _results(self) -> list[str]:
@@ -117,6 +120,7 @@ class Verdict:
         return f'<div class="attn-verdict attn-{state}" style="{style}">{"".join(parts)}</div>'
 
 
+MANY = 100  # of an input with more numbers, such as a wide weight, nobody reads each
 FIXED = "font-family: var(--mono, monospace)"  # notebooks set <pre> in letters of any width
 # Each shows on white and on black; the sign in front says the same.
 _RIM = {"passed": "#2e8b57", "open": "#808080", "failed": "#c8553d"}

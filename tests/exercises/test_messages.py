@@ -161,3 +161,12 @@ def test_nan_gradients_where_every_query_sees_a_key_are_a_note() -> None:
     )
     verdict = check("head", function("head", body))
     assert verdict.passed and any("not finite" in note for note in verdict.notes)
+
+
+def test_of_a_wide_weight_no_number_is_shown_but_where_they_are() -> None:
+    verdict = check("multi-head", lambda x, wq, wk, wv, wo, n_heads: x @ wo)
+    weights = verdict.counterexample.inputs
+    for name in ("wq", "wk", "wv", "wo"):
+        (line,) = (line for line in str(verdict).splitlines() if line.startswith(f"  {name} ("))
+        assert f"{weights[name].numel()} numbers, counterexample.inputs" in line
+    assert len(str(verdict).splitlines()) < 40

@@ -54,6 +54,9 @@ WRONG = {
         _multi(merge="\nreturn o.transpose(1, 2).reshape(B, S, E) @ wo"),
         _multi(heads=_HEADS.replace("w.T", "w"), merge="\nreturn o.transpose(1, 2).reshape(B, S, E) @ wo"),
         _multi(heads=_HEADS + "v = (x @ wv).view(B, S, n_heads, H).transpose(1, 2)\n"),
+        # In every product, and a scale or a mask that is wrong as well.
+        _multi(_EXPLICIT.replace("H ** 0.5", "E ** 0.5"), _HEADS.replace("w.T", "w"), _MERGE.replace("wo.T", "wo")),
+        _multi(_EXPLICIT.replace(".tril()", ".tril(-1)"), _HEADS.replace("w.T", "w"), _MERGE.replace("wo.T", "wo")),
     ],
     "projection-shared": [
         _head(qkv="q, k, v = x @ wq.T, x @ wq.T, x @ wv.T\nB, S, E = x.shape\nH = q.shape[-1]\n"),
