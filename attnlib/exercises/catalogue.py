@@ -303,8 +303,8 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "value-mismatch", "The shape is right, the numbers are not, and no known mistake fits.",
-        "Run your lines one by one on the input below, beside those of solution(…): several mistakes "
-        "at once can look like none.", "weights",
+        "Run your lines one by one on the input below, beside those of solution(…): several "
+        "mistakes at once can look like none.", "weights",
         "return scores.sigmoid()",
     ),
 )  # fmt: skip

@@ -11,7 +11,7 @@ from collections import Counter
 
 from ..dims import role
 from .labels import CODE, DIMS, LAYER, Label, laid
-from .notes import Call
+from .notes import Call, is_state
 from .rows import Warning
 from .source import Site
 from .symbols import Symbols
@@ -99,7 +99,7 @@ class Findings:
             code = site.expression or site.code or call.op
             key = (site.path, site.line, code, frozenset(dims))
             found.setdefault(
-                key, Warning(site.line, code, _message(verb, dims, whole, size, call.op), dims)
+                key, Warning(site.line, code, _message(verb, dims, whole, size, call), dims)
             )
         return list(found.values())
 
@@ -152,13 +152,26 @@ def _names(label: Label) -> set[tuple[str, object]]:
     }
 
 
-def _message(verb: str, dims: tuple[str, str], whole: tuple[str, str], size: int, op: str) -> str:
+def _splits(call: Call) -> bool:
+    """Does a reshape give more axes than it takes?"""
+    return any(is_state(x) and len(x.shape) < len(call.out.shape) for x in call.args[:1])
+
+
+def _message(
+    verb: str, dims: tuple[str, str], whole: tuple[str, str], size: int, call: Call
+) -> str:
     a, b = dims
     if verb == GLUES:
         what = f"an axis of {b}" if b.isdigit() else f"pieces of {b}"
+        advice = "move the axes with transpose first"
+        if _splits(call):
+            advice = (
+                "leave the axes in their order, split the one that is made of several, "
+                "and transpose the result"
+            )
         return (
-            f"this {op} puts {what} under the name {a}: the shape fits, the numbers are "
-            f"in other places; move the axes with transpose first"
+            f"this {call.op} puts {what} under the name {a}: the shape fits, the numbers are "
+            f"in other places; {advice}"
         )
     if verb == TURNS:
         return (

@@ -48,7 +48,8 @@ def trace(
     ``dims`` names the axes of the tensors that go in, ``"batch S n_embd"`` for the first or
     ``{"x": "batch S n_embd"}`` by argument; one name stands for one size. Arguments of ``fn`` that
     are called like one of ``trace``'s own go in ``kwargs``. ``deep=True`` shows what
-    ``nn.MultiheadAttention`` does.
+    ``nn.MultiheadAttention`` does. A tensor of at most ``tiny`` numbers keeps them in its rows,
+    which the player draws; after ``max_steps`` rows, operations are counted only.
     The run is an ordinary one: same numbers, same gradients. Only compiled code runs as it is
     written, so what the compiler raises is not seen; and the fast path of ``nn.MultiheadAttention``
     and of the encoder layers, in eval mode without gradients, is off while it is watched. It gives

@@ -48,12 +48,27 @@ RIGHT = {
 }  # fmt: skip
 
 
+def test_what_a_wrong_split_advises_mends_it_and_a_wrong_merge_advises_the_other_order():
+    x = torch.randn(2, 5, 12)
+    mended = Keys(12, 3, lambda self, k, B, S, C: k.view(B, S, self.heads, -1).transpose(1, 2))
+    assert trace(mended, x, dims="batch S n_embd").warnings == []
+
+    def merged(self, k, B, S, C):
+        return k.view(B, S, self.heads, -1).transpose(1, 2).reshape(B, S, C)
+
+    (warning,) = trace(Keys(12, 3, merged), x, dims="batch S n_embd").warnings
+    assert warning.message.endswith("move the axes with transpose first")
+
+
 @pytest.mark.parametrize("S", [4, 6, 8])
 @pytest.mark.parametrize("name", WRONG)
 def test_a_split_that_does_not_follow_memory_is_told(name, S):
     split, pair = WRONG[name]
     result = trace(Keys(12, 3, split), torch.randn(2, S, 12), dims="batch S n_embd")
     assert set(result.warnings[0].dims) == pair
+    assert result.warnings[0].message.endswith(
+        "split the one that is made of several, and transpose the result"
+    )
     verb = re.match(r"this (\w+) puts pieces of", result.warnings[0].message)
     assert verb and f".{verb[1]}(" in result.warnings[0].code
 
