@@ -102,7 +102,7 @@ EXERCISES = (
     Exercise(
         id="cached-step",
         chapter=8,
-        statement="Attend from the newest Sq tokens to a cache that already holds them. A mask "
+        statement="Attend from the newest Sq tokens to a cache that holds them. A mask "
         "that you make belongs on the device of q.",
         allowed="Anything but attnlib.",
         dims={
