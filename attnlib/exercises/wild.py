@@ -102,8 +102,8 @@ EXERCISES = (
     Exercise(
         id="cached-step",
         chapter=8,
-        statement="Attend from the newest Sq tokens to a cache that holds them. A mask "
-        "that you make belongs on the device of q.",
+        statement="Attend from the newest Sq tokens to a cache that holds them. A mask belongs "
+        "on the device of q.",
         allowed="Anything but attnlib.",
         dims={
             "q": "batch heads Sq H", "k_cache": "batch heads Sk H", "v_cache": "batch heads Sk H",
