@@ -91,7 +91,7 @@ class Operation:
         """Name a result that no variable takes: by what was done to it, or by its expression."""
         if self.name == "transpose" and self.inputs and self.inputs[0].identity.named:
             return f"{inputs[0]} transposed"
-        written = self._site.expression if self._call.direct else ""
+        written = self._site.in_one_line if self._call.direct else ""
         name = written or self.name
         return name if len(self.outputs) == 1 else f"{name}[{place}]"
 

@@ -12,6 +12,7 @@ import linecache
 import os
 import sys
 import types
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from .frames import PACKAGE
@@ -36,6 +37,13 @@ class Site:
     @property
     def file(self) -> str | None:
         return shown_file(self.path)
+
+    @property
+    def in_one_line(self) -> str:
+        """The expression, joined where it is written over several lines."""
+        if self.node is None or "\n" not in self.expression:
+            return self.expression
+        return short(ast.unparse(self.node))
 
     @property
     def ours(self) -> bool:
@@ -66,7 +74,8 @@ class _Source:
             for child in ast.iter_child_nodes(node):
                 self.parents[child] = node
             if isinstance(node, ast.expr | ast.AugAssign):
-                self.nodes.setdefault(_position(node), node)
+                for position in _positions(node):
+                    self.nodes.setdefault(position, node)
             elif isinstance(node, ast.FunctionDef):
                 first = min([node.lineno, *(word.lineno for word in node.decorator_list)])
                 self.functions[node.name, first] = node
@@ -134,7 +143,7 @@ def _find(code: types.CodeType, instruction: int) -> Site:
     if not hasattr(statement, "body"):  # of a loop or a condition only the line is shown
         site.code = short(source.segment(statement))
     start, end = position[2:]
-    if position[0] == position[1] and start is not None and end is not None:
+    if node.lineno == position[1] and start is not None and end is not None:
         site.columns = (start, end)
     _climb(site, node)
     return site
@@ -256,5 +265,10 @@ def operands(site: Site) -> dict[str, ast.expr]:
     return {}
 
 
-def _position(node: ast.expr | ast.stmt) -> tuple:
-    return (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+def _positions(node: ast.expr | ast.stmt) -> Iterator[tuple]:
+    """Say where Python has a node: where it stands; a method on a line of its own begins there."""
+    yield (node.lineno, node.end_lineno, node.col_offset, node.end_col_offset)
+    name = node.func if isinstance(node, ast.Call) else node
+    if isinstance(name, ast.Attribute) and name.end_lineno != node.lineno:
+        start = (name.end_col_offset or 0) - len(name.attr)
+        yield (name.end_lineno, node.end_lineno, start, node.end_col_offset)

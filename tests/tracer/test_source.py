@@ -381,3 +381,43 @@ def test_segments_of_a_long_file_take_less_than_reading_it():
     began = time.process_time()
     assert {source.segment(node) for node in nodes} >= {"x @ x.mT", "x.mT", "x"}
     assert time.process_time() - began < read
+
+
+# fmt: off
+def chained(q, k, v):
+    scores = (
+        q
+        .matmul(k.mT)
+        .div(2.0)
+    )
+    weights = scores \
+        .softmax(dim=-1)
+    return (weights
+            .matmul(v)
+            .mT)
+
+
+def forgets(q, k):
+    return (
+        q
+        .matmul(k)
+        .softmax(-1)
+    )
+# fmt: on
+
+
+def test_a_method_on_a_line_of_its_own_is_found_with_what_stands_above_it():
+    q, k, v = (torch.ones(2, size, 5) for size in (7, 3, 3))
+    steps = trace(chained, q, k, v).steps[4:]
+    assert [step.variable for step in steps] == [None, "scores", "weights", None, "output"]
+    product = steps[0]
+    assert ast.unparse(ast.parse(product.expression.replace("\n", " "))) == "q.matmul(k.mT)"
+    assert product.output.name == "q.matmul(k.mT)"
+    assert steps[1].line == product.line + 1 == steps[2].line - 3
+
+
+def test_an_error_in_it_shows_the_whole_expression():
+    with pytest.raises(RuntimeError, match="Expected size") as raised:
+        trace(forgets, torch.ones(2, 7, 5), torch.ones(2, 7, 5), dims={"q": "batch S H"})
+    assert raised.value.__notes__[0].splitlines()[1] == "    q.matmul(k)"
+    assert raised.value.attnlib_trace.error.suggestion == "(q @ k.transpose(-2, -1))"

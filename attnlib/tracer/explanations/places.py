@@ -7,6 +7,8 @@ import linecache
 
 from ..source import LONGEST, Site, short
 
+JOINED = 100  # signs of an expression of several lines that are shown in one
+
 
 def at(file: str | None, line: int | None) -> str:
     if line is None:
@@ -21,7 +23,10 @@ def carets(site: Site, node: ast.AST | None = None) -> list[str]:
     if not text:
         return [f"    {site.code}"] if site.code else []
     lines = [f"    {short(text)}"]
-    columns = site.columns
+    columns, failed = site.columns, node or site.node
+    if isinstance(failed, ast.expr) and failed.lineno != failed.end_lineno:
+        whole = ast.unparse(failed)  # what the line shows is a part of it
+        return [f"    {whole}"] if len(whole) <= JOINED else lines
     if isinstance(node, ast.stmt | ast.expr):
         one = node.lineno == node.end_lineno == site.line
         columns = (node.col_offset, node.end_col_offset or 0) if one else columns
