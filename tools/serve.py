@@ -8,6 +8,7 @@ The pages' cells run in a Jupyter server of their own, `tools/kernels.py`.
 from __future__ import annotations
 
 import argparse
+import os
 import signal
 import subprocess
 import sys
@@ -40,8 +41,8 @@ class Quiet(SimpleHTTPRequestHandler):
 
 
 class Server(ThreadingHTTPServer):
-    # Another server's port must not be shared, and 0 then asks for any free one.
-    allow_reuse_address = False
+    # A port that was just left is free; only Windows would share one that another server holds.
+    allow_reuse_address = os.name == "posix"
     daemon_threads = True
 
 

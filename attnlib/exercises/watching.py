@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import linecache
+import sys
 from typing import Any
 
 import torch
 from torch import Tensor
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_leaves
+
+from ..tracer.frames import LIBRARY, kind_of
 
 
 class LastCall(TorchFunctionMode):
@@ -43,11 +47,13 @@ class Homes(TorchFunctionMode):
     def __init__(self) -> None:
         super().__init__()
         self.found = ""
-        self.homeless: dict[int, tuple[Tensor, str]] = {}  # kept alive, so that ids stay true
+        self.line = ""  # where it was made
+        # How each was made and where; kept alive, so that ids stay true.
+        self.homeless: dict[int, tuple[Tensor, str, str]] = {}
 
     def made(self, value: Any) -> str:
         """Say how a homeless tensor was made: "" for one at home, "numbers" or "factory"."""
-        return self.homeless.get(id(value), (None, ""))[1]
+        return self.homeless[id(value)][1] if id(value) in self.homeless else ""
 
     def __torch_function__(self, func, types, args=(), kwargs=None):
         kwargs = kwargs or {}
@@ -55,8 +61,9 @@ class Homes(TorchFunctionMode):
         tensors = [t for t in tree_leaves((args, kwargs)) if isinstance(t, Tensor)]
         homeless = [t for t in tensors if self.made(t)]
         at_home = len(homeless) < len(tensors)
-        if at_home and name not in self.FREE | self.HOME and any(t.ndim for t in homeless):
-            self.found = self.found or name
+        met = [t for t in homeless if t.ndim and at_home and name not in self.FREE | self.HOME]
+        if met and not self.found:
+            self.found, self.line = name, self.homeless[id(met[0])][2]
         result = func(*args, **kwargs)
         placed = any(isinstance(a, torch.device) for a in (*args, kwargs.get("device")))
         if placed and isinstance(result, Tensor):
@@ -65,10 +72,19 @@ class Homes(TorchFunctionMode):
             return result
         made = self.made(homeless[0]) if homeless else ""
         made = made or ("numbers" if name in self.NUMBERS else "factory")
+        line = self.homeless[id(homeless[0])][2] if homeless else _line()
         for leaf in tree_leaves(result):
             if isinstance(leaf, Tensor):
-                self.homeless[id(leaf)] = leaf, made
+                self.homeless[id(leaf)] = leaf, made, line
         return result
+
+
+def _line() -> str:
+    """Return the line of the learner's code that calls torch now."""
+    frame = sys._getframe(2)
+    while frame.f_back is not None and kind_of(frame.f_code.co_filename) is LIBRARY:
+        frame = frame.f_back
+    return linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip()
 
 
 # At which place these take their dropout_p.

@@ -58,7 +58,8 @@ def trace(
 
     Raises: what ``fn`` raises, explained in a note and with the trace up to there as
         ``attnlib_trace`` (``on_error="return"`` returns that trace instead); ShapeError when
-        ``dims`` does not fit the tensors: another number of axes, one name for two sizes.
+        ``dims`` does not fit the tensors: another number of axes, one name for two sizes;
+        TypeError when ``fn`` is a result, or the class of a layer.
     Example:
         >>> import torch
         >>> steps = trace(lambda q, k: q @ k.mT, torch.ones(2, 8, 16), torch.ones(2, 8, 16),
@@ -183,6 +184,13 @@ def _inside(deep: bool) -> contextlib.AbstractContextManager:
 
 def _function(fn: Callable) -> Callable:
     """Return the function whose lines will run: a module's forward, the inside of a wrapper."""
+    if isinstance(fn, type) and issubclass(fn, nn.Module):
+        raise TypeError(f"trace runs a layer, not its class: trace({fn.__name__}(…), x)")
+    if not callable(fn):
+        raise TypeError(
+            f"trace runs code itself and is given a {type(fn).__name__}: hand over the function or "
+            "layer and what goes in, trace(layer, x) and not trace(layer(x))"
+        )
     if isinstance(fn, nn.Module):
         fn = fn.forward
     return inspect.unwrap(getattr(fn, "__func__", fn))

@@ -19,7 +19,12 @@ function listenToControls(player, on) {
     last: () => player.places.total - 1,
   };
   for (const [name, control] of Object.entries(part.controls)) {
-    on(control, 'click', () => (name === 'play' ? player.play(!player.state.playing) : player.go(go[name]())));
+    on(control, 'click', ({ detail }) => {
+      if (name === 'play') player.play(!player.state.playing);
+      else player.go(go[name]());
+      // By mouse or finger: the keys stay the player's, and the space bar plays.
+      if (detail) part.stage.focus({ preventScroll: true });
+    });
   }
   on(part.scrub, 'input', () => player.go(part.scrub.value - 1));
   on(part.speed, 'change', () => player.setSpeed(Number(part.speed.value)));

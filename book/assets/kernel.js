@@ -27,7 +27,11 @@
       let response;
       try {
         response = await kernel.ask("api/kernels", { method: "POST", body });
-      } catch { throw new Error(`No Jupyter server at ${new URL(url).host} answers this page.`); }
+      } catch { 
+        const { host, hostname } = new URL(url);
+        const again = hostname === location.hostname ? " Open the address that make serve printed last, whole." : "";
+        throw new Error(`No Jupyter server at ${host} answers this page.${again}`);
+      }
       if (!response.ok) throw new Error(`The Jupyter server refused to start a kernel (${response.status}).`);
       kernel.id = (await response.json()).id;
       await kernel.connect();

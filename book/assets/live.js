@@ -141,7 +141,8 @@
       this.exercise = place.closest("[id^=exercise-]"); // of its own: no other needs it
       for (const [key, value] of Object.entries({ role: "textbox", "aria-multiline": "true", "aria-label": `Code of ${this.name}` }))
         this.code.setAttribute(key, value);
-      this.code.addEventListener("input", () => { this.ran = false; this.plain(); });
+      this.edited = false;
+      this.code.addEventListener("input", () => { this.ran = false; this.edited = true; this.plain(); });
       this.code.addEventListener("focus", () => { this.leaves = false; });
       this.code.addEventListener("keydown", event => this.key(event, run));
       this.button = button("Run", () => run(this));
@@ -247,6 +248,8 @@
       document.querySelector("main").after(this.bar);
       const places = [...document.querySelectorAll("main .cell")].filter(cell => cell.querySelector(".cell_input .highlight-ipython3 pre"));
       this.cells = places.map((place, number) => new Cell(place, number, cell => this.upTo(cell)));
+      // A page keeps nothing that is typed into it.
+      addEventListener("beforeunload", event => { if (this.cells.some(cell => cell.edited)) event.preventDefault(); });
       addEventListener("pagehide", () => this.kernel?.stop());
       addEventListener("pageshow", event => { if (event.persisted) this.forget("The kernel was stopped when you left. Run a cell to start another."); });
     }
@@ -307,7 +310,7 @@
       : tell => fromBinder(binder, tell);
     const live = new Live(where, folder);
     live.work = live.begin().then(
-      () => live.tell("Ready. Change any cell and run it: Shift+Enter, or its button. In a cell Tab indents; after Escape it goes on."),
+      () => live.tell("Ready. Change any cell and run it: Shift+Enter, or its button. In a cell Tab indents; after Escape it goes on. What you change is not saved."),
       error => live.forget(`${error.message} Run a cell to try again.`));
     live.said.scrollIntoView({ block: "nearest" });
   };

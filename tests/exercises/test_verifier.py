@@ -239,3 +239,37 @@ def test_the_first_line_says_where_parity_was_not_checked() -> None:
     assert "query, key and value layers cannot be told by their names" in str(report)
     named = verify(MultiHeadAttention(12, 3, causal=True))
     assert not named.without_parity and str(named).startswith("passed: no law is broken\n")
+
+
+class Unbounded(nn.Module):
+    def __init__(self, n_embd=12):
+        super().__init__()
+        self.qkv, self.out = nn.Linear(n_embd, 3 * n_embd), nn.Linear(n_embd, n_embd)
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).chunk(3, -1)
+        future = torch.ones(x.shape[1], x.shape[1]).tril() == 0
+        scores = (q @ k.mT / q.shape[-1] ** 0.5).masked_fill(future, -torch.inf)
+        return self.out(scores.softmax(1) @ v * torch.nan)
+
+
+def test_of_nan_no_law_that_compares_is_ticked() -> None:
+    laws = {law.name: law.passed for law in verify(Unbounded()).laws}
+    assert laws["finite"] is False
+    compared = ("causality", "reach", "permutation", "batch", "padding", "gradients")
+    assert [laws[name] for name in compared] == [None] * 6
+
+
+def test_the_line_that_makes_a_tensor_without_a_device_is_shown() -> None:
+    (law,) = (law for law in verify(Unbounded()).laws if law.name == "device")
+    assert law.counterexample.endswith(
+        "masked_fill; make it on the input's: "
+        "future = torch.ones(x.shape[1], x.shape[1]).tril() == 0"
+    )
+
+
+def test_a_class_and_a_function_are_no_modules() -> None:
+    with pytest.raises(TypeError, match=r"Unbounded is a class: make one, as in verify\(Unbounded"):
+        verify(Unbounded)
+    with pytest.raises(TypeError, match="softmax is none; functions are for check"):
+        verify(torch.softmax)

@@ -218,9 +218,15 @@ def test_the_editor_keeps_to_pythons_indents_and_lets_go(
     expect(code).to_be_focused()
     key("Escape", "Tab")
     expect(code).not_to_be_focused()
-    expect(page.locator(".live [role=status]")).to_contain_text("after Escape", **PATIENT)
+    said = page.locator(".live [role=status]")
+    expect(said).to_contain_text(
+        "after Escape it goes on. What you change is not saved.", **PATIENT
+    )
     assert page.heard == []
+    asked = []
+    page.once("dialog", lambda dialog: (asked.append(dialog.type), dialog.accept()))
     page.goto(f"{pages}/book/notation.html")
+    assert asked == ["beforeunload"]
     assert count(jupyter, 0)
 
 

@@ -88,6 +88,18 @@ def test_a_taken_port_is_told_and_another_is_taken(
             assert capfd.readouterr().out == f"port {port} is taken; taking {running.server_port}\n"
 
 
+def test_a_port_that_was_just_left_is_free_again(tmp_path: Path) -> None:
+    with serve.server(tmp_path, 0) as first:
+        port = first.server_port
+        with socket.create_connection(("127.0.0.1", port)) as reader:
+            connection, _ = first.get_request()
+            connection.shutdown(socket.SHUT_RDWR)  # the side that ends first holds the port a while
+            connection.close()
+            assert reader.recv(1) == b""
+    with serve.server(tmp_path, port) as again:
+        assert again.server_port == port
+
+
 def test_without_a_built_book_it_says_how_to_build_one(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -474,3 +474,11 @@ def test_kinds():
         ("x", "setitem", "in-place"),
     ]
     assert [info.name for info in result.steps[7].output] == ["e", "f"]
+
+
+def test_a_class_and_a_result_are_no_code_to_run():
+    layer, x = nn.Linear(5, 3), torch.ones(2, 7, 5)
+    with pytest.raises(TypeError, match=r"a layer, not its class: trace\(Linear\(…\), x\)"):
+        trace(nn.Linear, x)
+    with pytest.raises(TypeError, match=r"given a Tensor: .* trace\(layer, x\) and not"):
+        trace(layer(x), x)

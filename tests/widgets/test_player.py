@@ -558,6 +558,17 @@ def test_a_tempting_answer_is_explained_and_costs_the_first_try(play, head):
     assert page.locator(".steps .shape").nth(9).text_content() == "(batch, S, S)"
 
 
+def test_after_a_click_the_space_bar_plays(play, head):
+    page = play(head[0])
+    button(page, "Next").click()
+    at = where(page)
+    page.keyboard.press(" ")
+    assert button(page, "Pause").count() == 1 and where(page) == at
+    button(page, "Next").focus()  # by the keyboard it presses what has the focus, as everywhere
+    page.keyboard.press(" ")
+    assert where(page) != at
+
+
 def test_numbers_that_were_not_recorded_say_what_records_them(play):
     run = lambda tiny, **where: attnlib.trace(  # noqa: E731
         torch.nn.Linear(24, 5, **where), torch.ones(2, 7, 24, **where), tiny=tiny
