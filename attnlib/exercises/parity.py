@@ -58,6 +58,8 @@ def find(module: nn.Module, n_heads: int | None) -> Weights | str:
         return f"it has other parameters too, such as {others[0]}"
     many = len(roles["q"])
     heads = n_heads or (many if many > 1 else _attribute(module, _HEADS))
+    if n_heads is None and heads == len(parts[0][0]):
+        heads = None  # nobody makes heads of one feature: this is the size of a head, as in self.h
     if heads is None and roles["o"]:
         return "its number of heads cannot be told; give n_heads"
     out = roles["o"][0] if roles["o"] else None

@@ -273,3 +273,18 @@ def test_a_class_and_a_function_are_no_modules() -> None:
         verify(Unbounded)
     with pytest.raises(TypeError, match="softmax is none; functions are for check"):
         verify(torch.softmax)
+
+
+def test_the_size_of_a_single_head_is_not_taken_for_a_number_of_heads() -> None:
+    class Head(nn.Module):
+        def __init__(self, n_embd: int = 12, head_size: int = 4) -> None:
+            super().__init__()
+            self.h = head_size
+            self.query, self.key, self.value = (nn.Linear(n_embd, head_size) for _ in range(3))
+
+        def forward(self, x):
+            q, k, v = self.query(x), self.key(x), self.value(x)
+            return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+
+    report = verify(Head())
+    assert report.passed and not report.without_parity
