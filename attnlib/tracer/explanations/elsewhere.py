@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 import linecache
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -71,8 +71,7 @@ def elsewhere(builder: Builder, failure: BaseException) -> Failure:
         _, said, corrections = layer
     else:
         said, corrections = patterns(place.called, site.expression, scope, labels_of)
-    tried = next(filter(None, (scope.tried(code) for code in corrections)), None)
-    tried = line_of(site).fitting(tried) if tried is not None else None
+    tried = _tried(corrections, scope, site)
     told += [f"  {said}"] if said else []
     told += [f"  try: {tried}"] if tried else []
     told += [f"  {type(failure).__name__}: {words[0] if words else ''}".rstrip(": ")]
@@ -95,6 +94,12 @@ def bare(failure: BaseException) -> Failure:
     return Failure(line, site.expression or code, "\n".join(told), None)
 
 
+def _tried(corrections: Iterable[str], scope: Scope, site: Site) -> str | None:
+    """Return the first correction that runs, as it is pasted into its line."""
+    found = next(filter(None, map(scope.tried, corrections)), None)
+    return None if found is None else line_of(site).fitting(found)
+
+
 def _refused(builder: Builder, failure: BaseException, place: Place, code: str) -> Failure:
     """Tell what Python itself refused, with the tensors whose names stand in the expression."""
     site, scope = place.site, Scope(place.frame)
@@ -104,9 +109,7 @@ def _refused(builder: Builder, failure: BaseException, place: Place, code: str) 
     for name, tensor in scope.mentioned(site.node).items() if site.node is not None else ():
         shown[name] = describe(tensor, name)
     said, corrections = refused(failure, site.node, site.parents, scope, describe)
-    line = line_of(site)
-    tried = next(filter(None, (scope.tried(code) for code in corrections)), None)
-    tried = line.fitting(tried) if tried is not None else None
+    tried = _tried(corrections, scope, site)
     value = _replaced(failure, site)
     head = f"{type(failure).__name__}{at(shown_file(site.path), place.line)}"
     told = [head, *carets(site, value), *(f"  {info.described()}" for info in shown.values())]
