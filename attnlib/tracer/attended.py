@@ -7,7 +7,7 @@ none of these.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from torch import nn
 
@@ -63,7 +63,7 @@ class Attended:
             return None
         if op.name != _FUSED and roles[-1] != "heads":
             return None
-        return _over_heads(words), (words[-2], words[-3])
+        return f"this {over_heads(words)}", (words[-2], words[-3])
 
 
 def _library(op: Operation, words: list[str]) -> str:
@@ -82,11 +82,11 @@ def _library(op: Operation, words: list[str]) -> str:
     )
 
 
-def _over_heads(words: list[str]) -> str:
-    """Say it of queries (…, S, heads, H) or of weights (…, S, heads, heads)."""
+def over_heads(words: Sequence[str], where: str = "q, k and v") -> str:
+    """Say what queries (…, S, heads, H) do, or weights (…, S, heads, heads)."""
     heads, tokens, place = words[-2], words[-3], len(words) - 2
     return (
-        f"this attends over {heads} (axis {place} of ({', '.join(words)})): the heads of one token "
-        f"see each other, and no token sees another; bring {heads} before {tokens} in q, k and v, "
+        f"attends over {heads} (axis {place} of ({', '.join(words)})): the heads of one token "
+        f"see each other, and no token sees another; bring {heads} before {tokens} in {where}, "
         f"as with transpose({place - 1}, {place}), and back in the output"
     )

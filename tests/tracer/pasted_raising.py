@@ -430,3 +430,51 @@ def transposed_weights_before_values(q, k, v):
 def nameless_transposed_weights_before_values(q, k, v):
     w = torch.softmax(q.mT @ k, dim=-1)
     return w.transpose(1, 2) @ v
+
+
+# Heads split, and brought before the tokens in some of q, k and v only.
+
+PROJECTED = [(2, 6, 32), (32, 32), (32, 32), (32, 32)]
+
+
+def heads(x, weight, moved):
+    made = (x @ weight).view(2, 6, 4, 8)
+    return made.transpose(1, 2) if moved else made
+
+
+def attending(x, wq, wk, wv):
+    q, k, v = (heads(x, weight, moved=True) for weight in (wq, wk, wv))
+    return (q @ k.mT).softmax(-1) @ v
+
+
+@sample(PROJECTED, {"x": "batch S n_embd"}, attending)
+def keys_not_moved(x, wq, wk, wv):
+    n_head = 4
+    B, S, C = x.shape
+    q = (x @ wq).view(B, S, n_head, C // n_head).transpose(1, 2)
+    k = (x @ wk).view(B, S, n_head, C // n_head)
+    v = (x @ wv).view(B, S, n_head, C // n_head).transpose(1, 2)
+    scores = q @ k.transpose(-2, -1)
+    return scores.softmax(-1) @ v
+
+
+@sample(PROJECTED, {"x": "batch S n_embd"}, attending)
+def queries_not_moved(x, wq, wk, wv):
+    n_head = 4
+    B, S, C = x.shape
+    q = (x @ wq).view(B, S, n_head, C // n_head)
+    k = (x @ wk).view(B, S, n_head, C // n_head).transpose(1, 2)
+    v = (x @ wv).view(B, S, n_head, C // n_head).transpose(1, 2)
+    scores = q @ k.transpose(-2, -1)
+    return scores.softmax(-1) @ v
+
+
+@sample(PROJECTED, {"x": "batch S n_embd"})
+def only_values_moved(x, wq, wk, wv):
+    n_head = 4
+    B, S, C = x.shape
+    q = (x @ wq).view(B, S, n_head, C // n_head)
+    k = (x @ wk).view(B, S, n_head, C // n_head)
+    v = (x @ wv).view(B, S, n_head, C // n_head).transpose(1, 2)
+    w = (q @ k.transpose(-2, -1)).softmax(-1)
+    return w @ v

@@ -60,6 +60,12 @@ def test_scores_the_other_way_round_are_named_where_they_were_made(name):
     assert "the scores should have been q @ k.transpose(-2, -1)" in said and "adds up to 1" in said
 
 
+def test_weights_that_run_over_heads_are_named_where_they_meet_the_values():
+    said = failing(*SILENT["only_values_moved"]).message
+    assert "w attends over n_head (axis 2 of (batch, S, n_head, n_head))" in said
+    assert "bring n_head before S in q and k, as with transpose(1, 2)" in said
+
+
 def test_a_squeeze_that_took_the_batch_is_named():
     said = failing(*SILENT["a_batch_of_one_squeezed"]).message
     assert "alpha.squeeze() takes away every axis of 1 of alpha (batch=1, S=7, 1)" in said

@@ -16,6 +16,7 @@ import torch
 from torch import Tensor
 
 from ...dims import role
+from ..attended import over_heads
 from ..labels import Label, pieces
 from .calls import call_of
 from .changes import Change, alike, may_be, written
@@ -63,7 +64,17 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
             f"the batch dims of a matmul must be equal or 1: {a.name} has {failed.size(0, axis)} "
             f"where {b.name} has {failed.size(1, axis)}"
         )
-    return said + reversed_axes(failed) + keys_in_rows(failed), list(_matmul_candidates(failed))
+    said += reversed_axes(failed) + keys_in_rows(failed) + _heads_meet_heads(failed)
+    return said, list(_matmul_candidates(failed))
+
+
+def _heads_meet_heads(failed: Failed) -> str:
+    """Say that weights compare the heads of a token: q and k were left as they were split."""
+    a, b = failed.infos[:2]
+    if [role(word) for word in a.dims[-3:]] != ["S", "heads", "heads"]:
+        return ""
+    moved = [role(word) for word in b.dims[-3:-1]] == ["heads", "S"]
+    return f"; {a.name} {over_heads(a.dims, 'q and k' if moved else 'q, k and v')}"
 
 
 def _matmul_candidates(failed: Failed) -> Iterator[Candidate]:
@@ -119,8 +130,13 @@ def agreement(failed: Failed, a: Row, b: Row) -> int | None:
     free = [*a[-2:-1], *(b[-1:] if len(b) > 1 else [])]
     if any(alike(one, label) for one in free if one is not None for label in batch):
         return None  # one dim twice in the result: every sample against every other
-    front = _front(a[:-2], b[:-2])
-    return score - any(role(label.name or "") == "batch" for label in front[1:] if label)
+    front = _roles(_front(a[:-2], b[:-2]))
+    of_a_token = [*front[-1:], *_roles(free)] == ["S", "heads", "heads"]
+    return score - ("batch" in front[1:]) - of_a_token
+
+
+def _roles(row: Row) -> list[str | None]:
+    return [None if label is None else role(label.name or "") for label in row]
 
 
 def _front(a: Row, b: Row) -> list[Label | None]:
