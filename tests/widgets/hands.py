@@ -11,6 +11,12 @@ MIDDLE = "node => node.scrollIntoView({ block: 'center' })"
 DESK = {"viewport": {"width": 1280, "height": 900}}
 
 
+def open_tables(page: Page) -> None:
+    """Open the numbers as tables; a fold says that it is open some time after it has opened."""
+    page.locator("summary", has_text="tables").click()
+    page.locator("details .scroll > *").first.wait_for()
+
+
 class Mouse:
     """Presses and drags with the left button."""
 

@@ -16,6 +16,7 @@ import attnlib
 from tests.book.access import Access
 
 from . import played
+from .hands import FRAMES, open_tables
 
 PRODUCTS = ("linear", "matmul")
 
@@ -218,7 +219,7 @@ def test_the_numbers_on_the_page_are_pytorchs(play, modules, make):
 
 def test_the_tables_hold_every_number_of_a_step(play, head):
     page = play(head[0], place="#player-singleheadattention/6")
-    page.get_by_text("The numbers of this step as tables").click()
+    open_tables(page)
     tables = page.locator(".scroll table")
     assert tables.count() == 6, "two sheets each of q, k transposed and scores"
     for nth, name, batch in ((0, "q", 0), (1, "q", 1), (4, "scores", 0), (5, "scores", 1)):
@@ -299,6 +300,34 @@ def test_a_saved_file_hears_keys_from_the_start(play, head):
     assert where(page) == (2, 1)
 
 
+@pytest.mark.parametrize("height", [600, 720, 900, 1000, 1300])
+def test_next_stays_under_the_hand_in_a_saved_file(play, height):
+    """Long lines wrap, sentences grow, figures are low and high: who clicks goes on clicking."""
+    trace, _ = played.heads()
+    for step in trace["steps"][3::2]:
+        step["code"] = "heads = " + " + ".join(["x.view(B, T, n_head, C // n_head)"] * 4)
+    page = play(trace)
+    page.set_viewport_size({"width": 1280, "height": height})
+    page.evaluate(FRAMES)
+    at = button(page, "Next").bounding_box()
+    deep = page.locator(".rest").bounding_box()["y"]
+    assert at["y"] + at["height"] <= height
+    clicks = 0
+    while button(page, "Next").get_attribute("aria-disabled") != "true":
+        page.mouse.click(at["x"] + at["width"] / 2, at["y"] + at["height"] / 2)
+        clicks += 1
+        assert button(page, "Next").bounding_box() == at
+        said = page.locator(".caption").bounding_box()
+        assert said["y"] >= 0 and said["y"] + said["height"] <= deep, "the sentence is in sight"
+    assert clicks == int(page.locator(".scrub input").get_attribute("max")) - 1
+    tool = button(page, "Present")
+    tool.focus()
+    tool.press("Shift+Tab")
+    page.evaluate(FRAMES)
+    focused = button(page, "Save SVG").bounding_box()
+    assert focused["y"] + focused["height"] <= height
+
+
 def test_hostile_strings_are_text(play, head):
     trace = copy.deepcopy(head[0])
     trace["title"] = HOSTILE
@@ -315,7 +344,7 @@ def test_hostile_strings_are_text(play, head):
     page = play(trace)
     for _ in range(40):
         page.locator(".stage").press("ArrowRight")
-    page.get_by_text("The numbers of this step as tables").click()
+    open_tables(page)
     assert page.evaluate("window.hit") is None
     assert page.evaluate(f"{ROOT}.querySelectorAll('img').length") == 0
     assert "<script>" in page.locator(".title").text_content()
@@ -473,7 +502,7 @@ def predict(page: Page) -> None:
 
 def dims_live(page: Page) -> None:
     """Open the tables, and the sliders at sizes that are warned of."""
-    page.get_by_text("The numbers of this step as tables").click()
+    open_tables(page)
     page.get_by_text("The same code at your sizes").click()
     page.get_by_role("slider", name="S", exact=True).fill("3")
     assert page.locator(".verdict").text_content().startswith("Dangerous")
@@ -579,7 +608,7 @@ def test_numbers_that_were_not_recorded_say_what_records_them(play):
         (run(336, device="meta"), "numbers not recorded"),
     ):
         page = play(traced.to_dict())
-        page.get_by_text("The numbers of this step as tables").click()
+        open_tables(page)
         said = page.locator("details .scroll p").first.text_content()
         assert said.endswith(told or "= (2, 7, 24)")
 
@@ -587,8 +616,8 @@ def test_numbers_that_were_not_recorded_say_what_records_them(play):
 def test_no_other_place_shows_a_shape_that_is_asked_for(play, head):
     page = play(head[0], place="#player-singleheadattention/6")
     page.get_by_text("The same code at your sizes").click()
-    assert page.locator(".sizes tbody").is_visible()
-    page.get_by_text("The numbers of this step as tables").click()
+    page.locator(".sizes tbody").wait_for()
+    open_tables(page)
     page.get_by_role("button", name="Predict shapes").click()
     said = page.locator(".attn-host").evaluate(
         "host => host.shadowRoot.querySelector('.player').innerText"

@@ -7,6 +7,8 @@ import torch
 
 from attnlib.widgets import lab
 
+from ..hands import open_tables
+
 DIVISORS = {
     "nothing": lambda H: 1.0,
     "root-H": lambda H: math.sqrt(H),
@@ -53,8 +55,7 @@ def test_the_sentence_and_the_table_say_what_is_drawn(shown):
     spread, largest, *_ = lab("scaling").data["sweeps"]["unit"]["nothing"][-1]
     assert f"{spread:.2f}" in said
     assert f"{largest:.2f}" in said
-    page.locator(".attn-host summary").click()
-    page.locator(".attn-host table").nth(1).wait_for()  # made after the fold has opened
+    open_tables(page)
     cells = (
         page.locator(".attn-host table").nth(1).locator("tr").last.locator("td").all_inner_texts()
     )

@@ -8,6 +8,8 @@ import torch
 
 from attnlib.widgets import lab
 
+from ..hands import open_tables
+
 ROW = [[2.5], [-1.25], [0.75], [0.5]]
 VALUES = torch.tensor([[1.0, 0.0, -2.0], [0.5, 1.5, 1.0], [-1.0, 1.0, 0.25], [3.0, 0.0, 1.0]])
 
@@ -51,8 +53,7 @@ def test_the_sentence_the_figure_and_the_table_say_the_same(shown):
     bars = page.locator(".attn-host .segment")
     widths = bars.evaluate_all("nodes => nodes.map(node => Number(node.getAttribute('width')))")
     assert widths[0] / sum(widths[:3]) == pytest.approx(weights[0].item(), abs=1e-4)
-    page.locator(".attn-host summary").click()
-    page.wait_for_timeout(50)  # a fold says that it is open after it has opened
+    open_tables(page)
     row = page.locator(".attn-host .scroll tbody tr").first.locator("td")
     assert float(row.last.inner_text()) == pytest.approx(weights[0].item(), abs=1e-4)
     page.locator(".attn-host summary").click()
