@@ -107,6 +107,18 @@ def a_layer_of_softmax():
     return Head(6, 4), (torch.randn(2, 5, 6),), "batch S n_embd"
 
 
+@wrong("weights = nn.Softmax(dim=1)(scores)", ("S",), "nn.Softmax(dim=-1)(scores)")
+def a_layer_of_softmax_built_where_it_is_used():
+    wq, wk, wv = maps(6, 4)
+
+    def attend(x):
+        scores = wq(x) @ wk(x).mT
+        weights = nn.Softmax(dim=1)(scores)
+        return weights @ wv(x)
+
+    return attend, (torch.randn(2, 5, 6),), "batch S n_embd"
+
+
 @wrong("att = F.softmax(att, dim=1)", ("heads", "T"), "F.softmax(att, dim=-1)")
 def over_the_heads():
     class Attention(nn.Module):
