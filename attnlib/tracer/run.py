@@ -21,6 +21,7 @@ from .frames import LIBRARY, kind_of
 from .ghosts import unstarted
 from .given import Given, Names, Sizes, annotated, parse
 from .labels import LAYER, Dim
+from .pointing import Pointing
 from .recheck import Rerun
 from .recorder import Recorder
 from .report import Trace
@@ -96,7 +97,7 @@ def trace(
     failure = output = None
     with Adopted(recorder, fn, deep=deep) as adopted:
         try:
-            with Eagerly(), _inside(deep), recorder:
+            with Eagerly(), Pointing(), _inside(deep), recorder:
                 output = fn(*_sizes(recorder, fn, args), **_sizes_by_name(recorder, fn, words))
         except Exception as error:
             failure = error
@@ -154,7 +155,7 @@ def tracing(
     with Adopted(recorder, caller, deep=deep) as adopted:
         del caller
         try:
-            with Eagerly(), _inside(deep), recorder:
+            with Eagerly(), Pointing(), _inside(deep), recorder:
                 yield result
         except Exception as error:
             failure = error
