@@ -91,6 +91,8 @@ window.inks = (() => {
   let now = null;
   /** Make one drawing ready; say which texts it holds, and where. */
   async function start(drawing) {
+    // Keys that stick to the window's edge lie over what a window as low as a drawing shows.
+    for (const bar of drawing.getRootNode().querySelectorAll('.bar')) bar.style.position = 'static';
     drawing.scrollIntoView({ block: 'center' });
     const isPicture = drawing.matches('img');
     now = { drawing, original: isPicture ? drawing.src : null };
