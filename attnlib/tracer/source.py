@@ -166,8 +166,8 @@ def _climb(site: Site, node: ast.AST) -> None:
         site.targets = (ast.unparse(node.value),)
         return
     parent = parents.get(node)
-    while (isinstance(parent, ast.IfExp) and node is not parent.test) or isinstance(
-        parent, ast.BoolOp
+    while (isinstance(parent, ast.IfExp) and node is not parent.test) or (
+        isinstance(parent, ast.BoolOp) and node is parent.values[-1]  # what is before it, is asked
     ):
         node, parent = parent, parents.get(parent)
     place: int | None = None

@@ -478,3 +478,49 @@ def only_values_moved(x, wq, wk, wv):
     v = (x @ wv).view(B, S, n_head, C // n_head).transpose(1, 2)
     w = (q @ k.transpose(-2, -1)).softmax(-1)
     return w @ v
+
+
+# Many numbers where Python asks for one True or False.
+
+ONE = [(2, 7)]
+BS = {"x": "batch S"}
+
+
+@sample(ONE, BS, lambda x: x.masked_fill((x > 0) & (x < 1), 0))
+def two_conditions(x):
+    return x.masked_fill(x > 0 and x < 1, 0)
+
+
+@sample(ONE, BS, lambda x: x * (x.gt(1) | x.lt(-1) | x.isnan()))
+def any_of_three(x):
+    keep = x.gt(1) or x.lt(-1) or x.isnan()
+    return x * keep
+
+
+@sample(ONE, BS, lambda x: x.masked_fill((x * 2 >= -1) & (x * 2 < 1), 0))
+def a_chain_of_comparisons(x):
+    return x.masked_fill(-1 <= x * 2 < 1, 0)
+
+
+@sample(ONE, BS, lambda x: x.mean() if ((x > 0) & (x < 1)).any() else x.sum())
+def a_chain_that_decides(x):
+    if 0 < x < 1:
+        return x.mean()
+    return x.sum()
+
+
+@sample(ONE, BS, lambda x: x + 1)
+def a_chain_that_is_asserted(x):
+    assert -99 <= x <= 99
+    return x + 1
+
+
+@sample(ONE, BS, lambda x: x * ~(x > 0))
+def turned_round(x):
+    return x * (not x > 0)
+
+
+@sample(ONE, BS, lambda x: x + x)
+def what_there_is_or_something_else(x):
+    more = x or torch.zeros(2, 7)
+    return x + more

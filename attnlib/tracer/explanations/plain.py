@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import ast
+import math
 import re
 from collections.abc import Callable
 
 from ...dims import role
 from .calls import call_of, with_argument, with_operand
-from .clash import Candidate, Failed, normal, on
+from .clash import Candidate, Failed, on
+from .conditions import truth
 
 Told = tuple[str, list[Candidate]]
 _WHOLE = ("int", "uint", "bool")
@@ -74,50 +76,20 @@ def _floats(failed: Failed) -> Told | None:
     return _bits(failed) if kernel is None and failed.op.name.startswith("bitwise") else None
 
 
-def _truth(failed: Failed) -> Told | None:
-    """A condition is one True or False."""
-    x = failed.infos[0]
-    said = f"a condition is one True or False, but {x.described()} holds {_count(x.shape)}"
-    made = failed.op.made(0)
-    compared = made is not None and made.op in ("eq", "ge", "le", "isclose")
-    if x.name.isidentifier() and made is None:
-        said += "; whether there is a tensor at all is asked with `is not None`"
-        inverted = normal(failed.code) == f"not {x.name}"
-        code = f"{x.name} is None" if inverted else _condition(failed, f"{x.name} is not None")
-        return said, [Candidate(code, lambda t: t[0])]
-    method = "all" if compared else "any"
-    code = _condition(failed, f"{on(x.name)}.{method}()")
-    return said, [Candidate(code, lambda t: getattr(t[0], method)())]
-
-
-def _condition(failed: Failed, new: str) -> str:
-    """Write a condition in place of the tensor, in what asks for one: ``not m``, ``m and x``."""
-    name = failed.names[0]
-    whole = failed.site.node is None or normal(failed.code) == normal(name)
-    return new if whole else failed.instead(name, new)
-
-
 def _scalar(failed: Failed) -> Told | None:
     """``backward()`` starts from one number."""
     x = failed.infos[0]
-    said = f"backward() starts from one number, but {x.described()} holds {_count(x.shape)}"
+    said = f"backward() starts from one number, but {x.described()} holds {math.prod(x.shape)}"
     return said, [Candidate(f"{on(x.name)}.mean().backward()", lambda t: t[0].mean())]
 
 
 def _one(failed: Failed) -> Told | None:
     """``item()`` takes a tensor of one number."""
     x = failed.infos[0]
-    said = f"a Python number is made of one number, but {x.described()} holds {_count(x.shape)}"
+    said = f"a Python number is made of one number, but {x.described()} holds {math.prod(x.shape)}"
     if not x.dtype.startswith(("float", "bfloat")):
         return said + ": tolist() gives them all", []
     return said, [Candidate(f"{on(x.name)}.mean().item()", lambda t: t[0].mean())]
-
-
-def _count(shape: tuple[int, ...]) -> int:
-    count = 1
-    for size in shape:
-        count *= size
-    return count
 
 
 def _dropped(failed: Failed) -> Told | None:
@@ -198,7 +170,7 @@ _SIGNS: dict[str, Callable[[Failed], Told | None]] = {
     "Negation, the `-` operator": _inverted,
     "operator.invert": _bits,
     "bitwise_": _bits,
-    "more than one value is ambiguous": _truth,
+    "more than one value is ambiguous": truth,
     "only for scalar outputs": _scalar,
     "cannot be converted to Scalar": _one,
     "only one element tensors can be converted": _one,
