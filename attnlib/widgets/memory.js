@@ -1,6 +1,6 @@
 /* Memory: the strip of numbers that a tensor is read from, its strides as jumps, and who reads which part. */
 
-import { dim, range, say } from './kit.js';
+import { dim, plain, range, say } from './kit.js';
 import { cellsOf, isOpen } from './open.js';
 import { originOf } from './origins.js';
 import { SHARES, address, axisRole, chosen, indices, named, namedShape, namedStrides, rank, ravel } from './tensor.js';
@@ -124,16 +124,14 @@ function drawClaims(scene, strip, order, heads) {
     });
 }
 
+/** The shapes with their strides: beside each other where there is room, else one under the other. */
 function drawStrides(scene, tensors, x, y, apart) {
+  const shapes = tensors.map((tensor) => say`${named(tensor)} ${namedShape(scene.trace, tensor)}`);
+  const wide = shapes.map((shape) => 7 * plain(shape).length + 20);
+  const beside = apart && x + wide[0] + (wide[1] || 0) <= scene.width;
   tensors.forEach((tensor, n) => {
-    const [tx, ty] = apart ? [x + n * Math.min(200, (scene.width - x) / 2), y] : [x, y + n * 44];
-    scene.text(
-      `strides${n}.shape`,
-      tx,
-      ty,
-      say`${named(tensor)} ${namedShape(scene.trace, tensor)}`,
-      '',
-    );
+    const [tx, ty] = beside ? [x + n * wide[0], y] : [x, y + n * 44];
+    scene.text(`strides${n}.shape`, tx, ty, shapes[n], '');
     scene.text(`strides${n}.strides`, tx, ty + 17, say`strides ${namedStrides(scene.trace, tensor)}`, '');
   });
 }

@@ -21,6 +21,7 @@ import { listen } from './wiring.js';
 
 const START = { step: 0, phase: 0, i: undefined, j: 1, at: {}, playing: false, speed: 1 };
 const PAUSE = 2600; // milliseconds a phase stands at speed 1
+const WHOLE = { ArrowRight: 'PageDown', ArrowLeft: 'PageUp' }; // of what is hidden there are no phases to go through
 const HURRY = 300; // who goes on sooner than after so many milliseconds sees no motion
 
 // ---------- view and wiring
@@ -114,7 +115,7 @@ class Player {
       this.play(false);
       return;
     }
-    this.go(this.here + 1);
+    this.move('ArrowRight');
     if (this.here >= this.places.total - 1 || this.hidden) this.play(false);
     else this.timer = setTimeout(() => this.tick(), PAUSE / this.state.speed);
   }
@@ -165,10 +166,15 @@ class Player {
       this.play(!this.state.playing);
       return;
     }
-    const place = keyMove(key, this.state, this.places);
-    if (place === null) return;
-    event.preventDefault();
+    if (this.move(key)) event.preventDefault();
+  }
+
+  /** Go where a key leads, past a step that is still to be predicted; says whether it leads anywhere. */
+  move(key) {
+    const place = keyMove((this.hidden && WHOLE[key]) || key, this.state, this.places);
+    if (place === null) return false;
     this.go(place);
+    return true;
   }
 
   walk(event) {

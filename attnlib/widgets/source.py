@@ -45,19 +45,20 @@ _TOP = re.compile(  # what a module declares at its top, also several at once, a
 )
 _NAMES = re.compile(r"^export (?:const|class|(?:async )?function) (\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?:/\*.*?\*/[ \t]*|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
+_SPARED = re.compile(r"/\*.*?\*/|\s*([{};,])\s*|(?<=:) ")  # of a style sheet
 
 
 @cache
 def text_of(name: str) -> str:
     """Read a file that stands beside this one, without its whole-line comments and indentation.
 
-    Nor has a style sheet spaces beside its marks.
+    Nor has a style sheet any comment, or spaces beside its marks.
     """
     text = (HERE / name).read_text(encoding="utf-8")
     if name.endswith(".html"):
         return text
     text = _flat(_COMMENT.sub("", text))
-    return re.sub(r"\s*([{};,])\s*|(?<=:) ", r"\1", text) if name.endswith(".css") else text
+    return _SPARED.sub(r"\1", text) if name.endswith(".css") else text
 
 
 @dataclass(frozen=True)

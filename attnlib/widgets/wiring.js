@@ -12,18 +12,16 @@ export function listen(player) {
 function listenToControls(player, on) {
   const { part } = player;
   for (const [name, tool] of Object.entries(part.tools)) on(tool, 'click', () => player.use(name));
-  const go = {
-    first: () => 0,
-    back: () => player.here - 1,
-    next: () => player.here + 1,
-    last: () => player.places.total - 1,
-  };
+  const keys = { first: 'Home', back: 'ArrowLeft', next: 'ArrowRight', last: 'End' };
   for (const [name, control] of Object.entries(part.controls)) {
     on(control, 'click', ({ detail }) => {
+      const at = topOf(control);
       if (name === 'play') player.play(!player.state.playing);
-      else player.go(go[name]());
+      else player.move(keys[name]);
       // By mouse or finger: the keys stay the player's, and the space bar plays.
-      if (detail) part.stage.focus({ preventScroll: true });
+      if (!detail) return;
+      part.stage.focus({ preventScroll: true });
+      hold(control, at, scrollerOf(player.host));
     });
   }
   on(part.scrub, 'input', () => player.go(part.scrub.value - 1));
@@ -32,6 +30,24 @@ function listenToControls(player, on) {
   on(part.details, 'toggle', () => player.showTables());
   on(part.sizes, 'toggle', () => player.use('showSizes'));
   on(part.root, 'keydown', (event) => player.key(event));
+}
+
+/** Scroll back under the hand what something above it, that grew or shrank, has moved; more than once where it sticks to
+ * the window's edge. */
+function hold(control, at, scroller) {
+  for (let before; before !== scroller.scrollTop; ) {
+    before = scroller.scrollTop;
+    scroller.scrollBy({ top: topOf(control) - at, behavior: 'instant' });
+  }
+}
+
+const topOf = (node) => node.getBoundingClientRect().top;
+
+/** What scrolls when a node is scrolled to: the page, or a part of it, as in a notebook. */
+function scrollerOf(node) {
+  const up = node.parentElement;
+  if (!up) return document.scrollingElement;
+  return up.scrollHeight > up.clientHeight && /auto|scroll/.test(getComputedStyle(up).overflowY) ? up : scrollerOf(up);
 }
 
 function listenToCells(player, on) {

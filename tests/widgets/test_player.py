@@ -21,6 +21,7 @@ from .hands import FRAMES, open_tables
 PRODUCTS = ("linear", "matmul")
 
 ROOT = "document.querySelector('.attn-host').shadowRoot"
+MANY = 8  # times a trace, and its figure no longer waits for the highest
 HOSTILE = (
     "</script><script>window.hit=1</script><img src=x onerror=window.hit=1>"
     "`'\"|\n\u001b[31m<!--<script>"
@@ -326,6 +327,51 @@ def test_next_stays_under_the_hand_in_a_saved_file(play, height):
     page.evaluate(FRAMES)
     focused = button(page, "Save SVG").bounding_box()
     assert focused["y"] + focused["height"] <= height
+
+
+def test_next_stays_under_the_hand_in_the_middle_of_a_page(play):
+    """Where each step is as high as it needs, and although the page, as the book, scrolls smoothly."""
+    trace, _ = played.heads()
+    trace["steps"] = [
+        {**step, "index": index} for index, step in enumerate(trace["steps"] * MANY, start=1)
+    ]
+    page = play(trace)
+    page.evaluate(
+        """() => {
+          document.documentElement.style.scrollBehavior = 'smooth';
+          for (const where of ['afterbegin', 'beforeend'])
+            document.querySelector('main').insertAdjacentHTML(where, '<p style="height: 1500px">');
+          document.documentElement.style.setProperty('--attn-tall', '0');
+        }"""
+    )
+    page.set_viewport_size({"width": 1280, "height": 860})
+    tools = page.locator("summary", has_text="tables")
+    tools.evaluate("node => node.scrollIntoView({ block: 'end', behavior: 'instant' })")
+    page.evaluate(FRAMES)
+    at = button(page, "Next").bounding_box()
+    heights = set()
+    for name in ["Next (right arrow)"] * 30 + ["Back (left arrow)"] * 20:
+        found = button(page, name).bounding_box()
+        page.mouse.click(found["x"] + 20, at["y"] + 20)
+        page.evaluate(FRAMES)
+        assert abs(button(page, name).bounding_box()["y"] - at["y"]) < 5
+        heights.add(page.locator(".stage").bounding_box()["height"])
+    assert len(heights) > 1, "a figure grew"
+
+
+def test_what_is_to_be_predicted_is_passed_over_in_one_step(play):
+    """Of a step that is hidden there are no phases to go through."""
+    page = play(played.heads()[0])
+    button(page, "Predict shapes").click()
+    for step in range(2, 7):
+        button(page, "Next").click()
+        assert where(page) == (step, 1)
+        assert page.locator(".ask").count() == 1
+    press(page, "ArrowLeft", "ArrowLeft")
+    assert where(page) == (4, 1)
+    button(page, "Show me").click()
+    button(page, "Next").click()
+    assert where(page) == (4, 2)
 
 
 def test_hostile_strings_are_text(play, head):
