@@ -10,6 +10,7 @@ from torch import Tensor
 
 FEW = 12  # numbers that are shown in full; of more, the block that differs first
 WIDE = 88
+UNNAMED = "?"  # in dims, an axis of which nobody can tell what it is
 Place = tuple[int, ...]
 
 
@@ -42,10 +43,12 @@ def grid(value: Tensor, dims: str, where: Collection[Place] = (), first: Place =
         1 |-2.5*
         >>> print(*grid(torch.arange(40).reshape(2, 2, 10), "batch S H", (), (1,))[:2], sep="|")
         batch 1|20  21  22  23  24  25  26  27  28  29
+        >>> print(*grid(torch.ones(2, 2, 1, 1), "batch ? S H")[2:4], sep="|")
+        batch 0, dim 1 at 1|1
     """
     value = value.detach().cpu()
     names = dims.removeprefix("bool ").split()
-    names = names if len(names) == value.ndim else [""] * value.ndim
+    names = names if len(names) == value.ndim else [UNNAMED] * value.ndim
     leading = value.shape[: max(value.ndim - 2, 0)]
     blocks = [*product(*map(range, leading))]
     if value.numel() > FEW:
@@ -96,5 +99,6 @@ def number(value: Any, digits: int = 3) -> str:
 
 
 def _title(names: list[str], block: Place) -> str:
-    words = [f"{n} {i}".strip() for n, i in zip(names, block, strict=False) if n != "1"]
+    axes = enumerate(zip(names, block, strict=False))
+    words = [f"dim {at} at {i}" if n == UNNAMED else f"{n} {i}" for at, (n, i) in axes if n != "1"]
     return ", ".join(words)

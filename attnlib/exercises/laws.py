@@ -8,98 +8,23 @@ from collections.abc import Callable, Mapping
 import torch
 from torch import Tensor, nn
 
-from . import parity
-from .grids import number
-from .subject import Law, Subject, told
+from .parity import NAMES, parity
+from .pattern import causality, is_causal, reach, sees_part
+from .subject import Law, Subject, first_difference, told
 from .verdict import alike
-from .watching import Homes
+from .watching import Draws, Homes
 
 _KEY_BIAS = r"(^|[._])(k|key|w_?k|k_proj|to_k|key_proj|keys)\.bias$"
 
 
-def _is_causal(s: Subject) -> bool:
-    """As asked or as the module says, else whether outputs react to tokens before, not after, them.
-
-    One token of the future may leak; and an output that reacts to no other token is not causal.
-    """
-    if s.causal is None:
-        later = torch.ones_like(s.reacts()).triu(1)
-        unmoved = int((~s.reacts() & later).sum())
-        s.causal = bool(s.reacts().tril(-1).any()) and unmoved * 4 > int(later.sum())
-    return s.causal
-
-
-def _parity(s: Subject) -> Law:
-    name, says = "parity", "the same numbers as the book's pipeline with the module's own weights"
-    weights = parity.find(s.module, s.n_heads)
-    if isinstance(weights, str):
-        return Law(name, None, says, f"not checked: {weights}")
-    causal = _is_causal(s)
-    try:
-        wanted = parity.expected(weights, s.x, causal)
-    except RuntimeError as error:
-        return Law(name, None, says, f"not checked: its weights do not fit ({error})")
-    if wanted.shape == s.output.shape and bool(alike(s.output, wanted).all()):
-        return Law(name, True, says)
-    both = (parity.mistake(weights, s.x, kind, s.output) for kind in (causal, not causal))
-    id_ = next(filter(None, both), "")
-    known = f"; these are the numbers of {id_}" if id_ else ""
-    if not id_ and (place := _knows_places(s)):
-        return Law(name, None, says, f"not checked: it knows positions ({place})")
-    return Law(name, False, says, f"{s.sizes()}: {_first(s.output, wanted)}{known}")
-
-
-def _first(yours: Tensor, wanted: Tensor) -> str:
-    if yours.shape != wanted.shape:
-        return f"yours is {tuple(yours.shape)}, wanted {tuple(wanted.shape)}"
-    at = tuple((~alike(yours, wanted)).nonzero()[0].tolist())
-    place = ", ".join(f"{n} {i}" for n, i in zip(("batch", "S", "n_embd"), at, strict=True))
-    return f"at {place} yours is {number(yours[at].item())}, wanted {number(wanted[at].item())}"
-
-
-def _causality(s: Subject) -> Law:
-    name, says = "causality", "changing a token moves no output before it"
-    if not _is_causal(s):
-        return Law(name, None, says, "not checked: the module is not causal")
-    return _cells(s, name, says, s.reacts().triu(1))
-
-
-def _reach(s: Subject) -> Law:
-    says = "an output reacts to every token that it may see"
-    may = torch.ones_like(s.reacts())
-    may = may.tril() if _is_causal(s) else may
-    return _cells(s, "reach", says, may & ~s.reacts(), "does not move")
-
-
-def _cells(s: Subject, name: str, says: str, bad: Tensor, verb: str = "moves") -> Law:
-    if not bool(bad.any()):
-        return Law(name, True, says)
-    i, j = bad.nonzero()[0].tolist()
-    return Law(name, False, says, f"{s.sizes()}: changing token {j}, output {i} {verb}")
-
-
-_PLACES = re.compile(
-    r"(^|_)(rotary|rope|freqs?|cos|sin|pos|position\w*|alibi|slopes?|relative)($|_)", re.I
-)
-
-
-def _knows_places(s: Subject) -> str:
-    """Name what gives the module positions: a part, a buffer, an attribute."""
-    for path, part in s.module.named_modules():
-        if isinstance(part, nn.Embedding):
-            return path
-        for name in (*vars(part), *part._parameters, *part._buffers, *part._modules):
-            if _PLACES.search(name):
-                return name
-    return ""
-
-
 def _permutation(s: Subject) -> Law:
     name, says = "permutation", "permuting the tokens permutes the outputs"
-    if _is_causal(s):
+    if is_causal(s):
         return Law(name, None, says, "not checked: the module is causal")
-    if place := _knows_places(s):
+    if place := s.knows_places():
         return Law(name, None, says, f"not checked: the module knows positions ({place})")
+    if "reach" in s.without and sees_part(s):
+        return Law(name, None, says, "not checked: an output sees some of the tokens only")
     order = torch.arange(s.x.shape[1]).roll(1)
     return _same(s, name, says, s.call(s.x[:, order]), s.output[:, order], "rolled by one")
 
@@ -118,7 +43,7 @@ def _padding(s: Subject) -> Law:
         return Law(name, None, says, "not checked: the module takes no longer sequence")
     longer = torch.cat([s.x, torch.full_like(s.x[:, :2], 3.0)], 1)
     masks = _padding_masks(s, (torch.arange(S + 2) < S).expand(len(s.x), -1))
-    if not masks and _is_causal(s):
+    if not masks and is_causal(s):
         masks = [{}]
     if not masks:
         unknown = [n for n in s.names[1:] if "mask" in n]
@@ -152,7 +77,7 @@ def _padded(s: Subject, name: str, says: str, longer: Tensor, mask: dict[str, Te
 def _same(s: Subject, name: str, says: str, yours: Tensor, wanted: Tensor, how: str) -> Law:
     if yours.shape == wanted.shape and bool(alike(yours, wanted).all()):
         return Law(name, True, says)
-    return Law(name, False, says, f"{s.sizes()}, {how}: {_first(yours, wanted)}")
+    return Law(name, False, says, f"{s.sizes()}, {how}: {first_difference(yours, wanted)}")
 
 
 def _finite(s: Subject) -> Law:
@@ -198,7 +123,7 @@ def _gradients(s: Subject) -> Law:
 def _lost_part(parameters: Mapping[str, Tensor], grads: tuple[Tensor, ...]) -> list[str]:
     """In one weight for queries, keys and values, name the third that gets nothing."""
     for (name, parameter), grad in zip(parameters.items(), grads, strict=True):
-        fused = any(re.fullmatch(parity.NAMES["qkv"], p) for p in name.lower().split("."))
+        fused = any(re.fullmatch(NAMES["qkv"], p) for p in name.lower().split("."))
         if parameter.ndim != 2 or not (fused or "in_proj_weight" in name):
             continue
         dim = 0 if parameter.shape[0] > parameter.shape[1] else 1
@@ -212,8 +137,16 @@ def _excused(name: str) -> bool:
 
 
 def _determinism(s: Subject) -> Law:
-    says = "two calls in eval mode give the same"
-    return _same(s, "determinism", says, s.call(s.x), s.call(s.x), "called twice")
+    name, says = "determinism", "two calls in eval mode give the same"
+    first, then = s.call(s.x), s.call(s.x)
+    if first.shape == then.shape and bool(alike(first, then).all()):
+        return Law(name, True, says)
+    with Draws() as draws:
+        s.call(s.x)
+    dropout = "a dropout is active in eval mode too: switch it by self.training"
+    shown = first_difference(first, then, ("first", "then"))
+    note = dropout if draws.dropped else ""
+    return Law(name, False, says, f"{s.sizes()}, called twice: {shown}", note)
 
 
 def _argument(s: Subject) -> Law:
@@ -248,6 +181,6 @@ def _device(s: Subject) -> Law:
 
 
 LAWS: tuple[Callable[[Subject], Law], ...] = (
-    _parity, _causality, _reach, _permutation, _batch, _padding, _finite, _gradients,
+    parity, causality, reach, _permutation, _batch, _padding, _finite, _gradients,
     _determinism, _argument, _device,
 )  # fmt: skip

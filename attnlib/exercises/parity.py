@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 
 import torch
@@ -11,6 +11,8 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from . import faults
+from .pattern import is_causal, sees_part
+from .subject import Law, Subject, first_difference
 from .verdict import alike
 
 NAMES = {
@@ -21,6 +23,7 @@ NAMES = {
     "o": r"o|out|proj|c_proj|o_proj|out_proj|to_out|w_?o|output|fc_out|projection|dense|linear_o",
 }
 _HEADS = ("n_heads", "num_heads", "num_attention_heads", "n_head", "heads", "h", "nhead")
+UNTOLD = "its number of heads cannot be told; give n_heads"
 
 
 Part = tuple[Tensor, Tensor | None]
@@ -28,13 +31,58 @@ Part = tuple[Tensor, Tensor | None]
 
 @dataclass
 class Weights:
-    """The weights of one attention: each (out, in), biases or None; out may be missing."""
+    """The weights of one attention: each (out, in), biases or None; out may be missing.
+
+    Where the number of heads is not told for certain, others are tried too.
+    """
 
     q: Part
     k: Part
     v: Part
     o: Part | None
     heads: int
+    others: tuple[int, ...] = ()
+    told: bool = True  # the number of heads, by an argument or a usual name
+
+
+def parity(s: Subject) -> Law:
+    """Compare with the book's pipeline; with reach left out, over the tokens that are seen."""
+    name, says = "parity", "the same numbers as the book's pipeline with the module's own weights"
+    weights = find(s.module, s.n_heads)
+    if isinstance(weights, str):
+        return Law(name, None, says, f"not checked: {weights}")
+    causal, part = is_causal(s), sees_part(s)
+    seen = s.reacts() if part and "reach" in s.without else None
+    for heads in weights.others:
+        if _right(replace(weights, heads=heads), s, causal, seen):
+            return Law(name, True, says, note=f"with n_heads = {heads}, found by trying")
+    try:
+        wanted = expected(weights, s.x, causal, seen)
+    except RuntimeError as error:
+        reason = f"its weights do not fit ({error})" if weights.told else UNTOLD
+        return Law(name, None, says, f"not checked: {reason}")
+    if _same(s.output, wanted):
+        return Law(name, True, says)
+    if not weights.told:
+        return Law(name, None, says, f"not checked: {UNTOLD}")
+    both = (mistake(weights, s.x, kind, s.output) for kind in (causal, not causal))
+    s.mistake = next(filter(None, both), "")
+    known = f"; these are the numbers of {s.mistake}" if s.mistake else ""
+    if not s.mistake and (place := s.knows_places()):
+        return Law(name, None, says, f"not checked: it knows positions ({place})")
+    s.right_where_seen = part and _right(weights, s, causal, s.reacts())
+    return Law(name, False, says, f"{s.sizes()}: {first_difference(s.output, wanted)}{known}")
+
+
+def _same(yours: Tensor, wanted: Tensor) -> bool:
+    return wanted.shape == yours.shape and bool(alike(yours, wanted).all())
+
+
+def _right(weights: Weights, s: Subject, causal: bool, seen: Tensor | None) -> bool:
+    try:
+        return _same(s.output, expected(weights, s.x, causal, seen))
+    except RuntimeError:
+        return False  # no such number of heads
 
 
 def find(module: nn.Module, n_heads: int | None) -> Weights | str:
@@ -56,16 +104,16 @@ def find(module: nn.Module, n_heads: int | None) -> Weights | str:
     others = [name for name, p in module.named_parameters() if id(p) not in used]
     if others:
         return f"it has other parameters too, such as {others[0]}"
-    many = len(roles["q"])
+    many, width = len(roles["q"]), len(parts[0][0])
     heads = n_heads or (many if many > 1 else _attribute(module, _HEADS))
-    if n_heads is None and heads == len(parts[0][0]):
+    if n_heads is None and heads == width:
         heads = None  # nobody makes heads of one feature: this is the size of a head, as in self.h
-    if heads is None and roles["o"]:
-        return "its number of heads cannot be told; give n_heads"
-    out = roles["o"][0] if roles["o"] else None
-    return Weights(
-        parts[0], parts[1], parts[2], (out.weight, out.bias) if out else None, heads or 1
-    )
+    # Under a name of the reader's own the number of heads is found by trying, if all else is right.
+    tried = () if heads else tuple(h for h in range(2, width) if width % h == 0)
+    layer = roles["o"][0] if roles["o"] else None
+    out = (layer.weight, layer.bias) if layer else None
+    told = heads is not None or layer is None
+    return Weights(parts[0], parts[1], parts[2], out, heads or 1, tried, told)
 
 
 def _of_torch(module: nn.Module, layer: nn.MultiheadAttention) -> Weights | str:
@@ -82,8 +130,14 @@ def _parts(roles: dict[str, list[nn.Linear]]) -> list[Part] | str:
     """Join the layers of each role; one fused layer is cut into three."""
     if len(roles["qkv"]) == 1 and not roles["q"]:
         layer = roles["qkv"][0]
-        thirds = layer.bias.chunk(3) if layer.bias is not None else (None,) * 3
-        return list(zip(layer.weight.chunk(3), thirds, strict=True))
+        rows = len(layer.weight)
+        queries = roles["o"][0].in_features if len(roles["o"]) == 1 else rows // 3
+        keys = (rows - queries) // 2  # fewer than queries where heads share keys
+        if keys < 1 or queries + 2 * keys != rows:
+            return "its fused layer cannot be cut into query, key and value"
+        cut = (queries, keys, keys)
+        biases = layer.bias.split(cut) if layer.bias is not None else (None,) * 3
+        return list(zip(layer.weight.split(cut), biases, strict=True))
     if not roles["q"] or len({len(roles[r]) for r in "qkv"}) > 1 or len(roles["o"]) > 1:
         return "its query, key and value layers cannot be told by their names"
     parts: list[Part] = []
@@ -104,8 +158,13 @@ def _attribute(module: nn.Module, names: tuple[str, ...]) -> int | None:
     return None
 
 
-def expected(weights: Weights, x: Tensor, causal: bool, tiled: bool = False) -> Tensor:
-    """Compute the output by torch's own kernel; fewer key heads serve groups of query heads."""
+def expected(
+    weights: Weights, x: Tensor, causal: bool, seen: Tensor | None = None, *, tiled: bool = False
+) -> Tensor:
+    """Compute the output by torch's own kernel; fewer key heads serve groups of query heads.
+
+    seen, bool (S, S), says what a query sees in the place of causal.
+    """
     width = weights.q[0].shape[0] // weights.heads
     q, k, v = (
         F.linear(x, *part).unflatten(-1, (-1, width)).transpose(1, 2)
@@ -116,7 +175,8 @@ def expected(weights: Weights, x: Tensor, causal: bool, tiled: bool = False) -> 
         k, v = k.repeat(1, group, 1, 1), v.repeat(1, group, 1, 1)
     else:
         k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
-    output = F.scaled_dot_product_attention(q, k, v, is_causal=causal)
+    hides = causal and seen is None
+    output = F.scaled_dot_product_attention(q, k, v, attn_mask=seen, is_causal=hides)
     merged = output.transpose(1, 2).flatten(2)
     return F.linear(merged, *weights.o) if weights.o else merged
 

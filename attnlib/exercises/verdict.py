@@ -13,7 +13,7 @@ from torch import Tensor
 from ..dims import role
 from ..tracer.plain import readable
 from .form import Inputs, Sizes
-from .grids import beside, grid, named, number
+from .grids import UNNAMED, beside, grid, named, number
 
 
 @dataclass(frozen=True)
@@ -52,8 +52,22 @@ class Counterexample:
             return beside(yours, self.wanted, dims, self.where)
         came = [] if isinstance(yours, str) else [f"yours = {repr(yours)[:200]}"]
         if isinstance(yours, Tensor):
-            came = [f"yours {tuple(yours.shape)}", *grid(yours, "")]
+            came = [f"yours{self._shape(yours)}", *grid(yours, " ".join(self._dims(yours)))]
         return [*came, f"wanted{named(dims)}", *grid(self.wanted, dims)]
+
+    def _dims(self, yours: Tensor) -> list[str]:
+        """Name each dim of a result of another shape by its size, if one dim alone is of it."""
+        sizes = [*self.sizes.items()]
+        words = self.dims[""].removeprefix("bool ").split()
+        sizes += [(n, s) for n, s in zip(words, self.wanted.shape, strict=True) if "*" in n]
+        fits = [[name for name, size in sizes if size == s] for s in yours.shape]
+        one = zip(fits, yours.shape, strict=True)
+        return [f[0] if len(f) == 1 else "1" if s == 1 and not f else UNNAMED for f, s in one]
+
+    def _shape(self, yours: Tensor) -> str:
+        """Write its dims as those of the wanted result; the size where the name cannot be told."""
+        dims = zip(self._dims(yours), yours.shape, strict=True)
+        return named(" ".join(str(size) if name == UNNAMED else name for name, size in dims))
 
     def differences(self) -> list[str]:
         """Name the places, and say what stands in the first one."""
@@ -61,7 +75,11 @@ class Counterexample:
         if not self.where:
             if isinstance(self.yours, Tensor) and self.yours.shape != self.wanted.shape:
                 came, due = tuple(self.yours.shape), tuple(self.wanted.shape)
-                return [f"The shapes differ: yours {came}, wanted{named(self.dims[''])} {due}"]
+                of_each = (
+                    f"yours{self._shape(self.yours)} {came}",
+                    f"wanted{named(self.dims[''])} {due}",
+                )
+                return [f"The shapes differ: {', '.join(of_each)}"]
             return []
         first = self.where[0]
         place = ", ".join(f"{n} {i}" for n, i in zip(names, first, strict=False) if n != "1")

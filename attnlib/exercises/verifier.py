@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import html
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 
 import torch
@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from ..tracer.plain import readable
 from .laws import LAWS
+from .meant import LEFT_OUT, asked, left_out, with_designs
 from .running import restored
 from .subject import Law, Subject, told
 from .verdict import FIXED
@@ -19,7 +20,10 @@ from .verdict import FIXED
 
 @dataclass(frozen=True, repr=False)
 class Report:
-    """All laws; passed when none is broken. The first line says if parity was not checked."""
+    """All laws; passed when none is broken. The first line says if parity was not checked.
+
+    It names the laws that were left out, too.
+    """
 
     passed: bool
     laws: tuple[Law, ...]
@@ -32,10 +36,17 @@ class Report:
         """Whether nobody compared the numbers: what only parity sees, as a wrong scale, passes."""
         return any(law.name == "parity" and law.passed is None for law in self.laws)
 
+    @property
+    def left_out(self) -> tuple[str, ...]:
+        """The laws that `without` named: neither held nor broken."""
+        return tuple(law.name for law in self.laws if law.counterexample == LEFT_OUT)
+
     def __repr__(self) -> str:
         broken = [law.name for law in self.laws if law.passed is False]
         head = "passed: no law is broken" if self.passed else f"broken: {', '.join(broken)}"
-        head += "; parity not checked" if self.without_parity else ""
+        unsaid = self.without_parity and "parity" not in self.left_out
+        head += "; parity not checked" if unsaid else ""
+        head += f"; left out: {', '.join(self.left_out)}" if self.left_out else ""
         return readable("\n".join([head, *map(str, self.laws)]))
 
     __str__ = __repr__
@@ -52,6 +63,7 @@ def verify(
     *,
     n_heads: int | None = None,
     causal: bool | None = None,
+    without: Collection[str] | str = (),
 ) -> Report:
     """Verify a module: parity, causality, reach, permutation, batch, padding, numbers, gradients.
 
@@ -62,22 +74,29 @@ def verify(
     …). Where they are others, it is not checked and the report's first line says so; a wrong scale
     passes then.
 
+    Three laws are broken by right designs too: reach by a window or a block pattern, parity by
+    positions inside, a bias on the scores or another scale, permutation by positions or a window.
+    `without` names the laws to leave out; without reach, parity goes by the tokens that are seen.
+
     Shapes: x (batch, S, n_embd).
     Raises: TypeError (not a module but its class, or a function); ValueError (the width cannot be
-        told: give x).
+        told: give x; without names a law that there is not).
     Example:
         >>> from attnlib import MultiHeadAttention
         >>> verify(MultiHeadAttention(12, 3, causal=True)).passed
         True
+        >>> print(str(verify(MultiHeadAttention(12, 3), without="reach")).splitlines()[0])
+        passed: no law is broken; left out: reach
     """
     if not isinstance(module, nn.Module):
         raise TypeError(_no_module(module))
+    names = asked(without)
     with restored():
         torch.manual_seed(0)
-        subject = Subject(_copied(module).eval(), x, n_heads, causal)
+        subject = Subject(_copied(module).eval(), x, n_heads, causal, names)
         laws = [_try(law, subject) for law in LAWS] if subject.runs.passed else []
-    laws = _causes(subject, laws)
-    laws.insert(0, subject.runs)
+        laws = with_designs(subject, _causes(subject, laws))
+    laws = [subject.runs, *(left_out(law, names) for law in laws)]
     return Report(all(law.passed is not False for law in laws), tuple(laws))
 
 
@@ -115,7 +134,7 @@ def _causes(subject: Subject, laws: list[Law]) -> list[Law]:
         comparing = {"causality", "reach", "permutation", "batch", "padding", "gradients"}
         reason = "not checked: the output is not finite"
     return [
-        replace(law, passed=None, counterexample=reason) if law.name in comparing else law
+        replace(law, passed=None, counterexample=reason, note="") if law.name in comparing else law
         for law in laws
     ]
 

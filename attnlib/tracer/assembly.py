@@ -32,7 +32,8 @@ def assemble(
     trace.dropped = builder.recorder.dropped
     trace.output = output
     trace._inside = {at for at, step in enumerate(flat(trace.steps)) if id(step) in builder.inside}
-    names, trace.sizes = _sizes(builder.tensors.shapes())
+    names, trace.sizes = _sizes(builder.tensors.shapes(), builder.tensors.symbols.sizes)
+    trace._refused = builder.tensors.symbols.refused
     trace.roles = {name: role(name) for name in names}
     if failure is not None:
         trace.error = explained(builder, failure)
@@ -40,15 +41,11 @@ def assemble(
     return trace
 
 
-def _sizes(shapes: Iterable[tuple]) -> tuple[list[str], dict[str, int]]:
-    """Return every named dim in order, and the sizes of those that have one throughout."""
-    found: dict[str, set[int]] = {}
-    for dims, shape in shapes:
-        for dim, size in zip(dims, shape, strict=True):
-            found.setdefault(dim, set()).add(size)
-    names = dict.fromkeys(part for dim in found for part in re.split(r"\*|//", dim))
-    single = {dim: sizes.pop() for dim, sizes in found.items() if len(sizes) == 1}
-    return (
-        [name for name in names if not name.isdigit()],
-        {dim: size for dim, size in single.items() if dim.isidentifier()},
-    )
+def _sizes(shapes: Iterable[tuple], known: dict[str, int]) -> tuple[list[str], dict[str, int]]:
+    """Return every named dim in order, and their sizes; last those in products alone."""
+    dims = dict.fromkeys(dim for row, _ in shapes for dim in row)
+    names = dict.fromkeys(part for dim in dims for part in re.split(r"\*|//", dim))
+    names = {name: None for name in names if not name.isdigit()}
+    alone = [name for name in names if name in dims]
+    order = [*alone, *(name for name in names if name not in dims)]
+    return [*names], {name: known[name] for name in order if name in known}

@@ -85,7 +85,7 @@ def compare(
             skipped += 1
             continue
         for mine, its in zip(old.outputs, now.outputs, strict=False):
-            expected = _expected(mine, its.shape, new, bound)
+            expected = _expected(mine, its.shape, new, bound, second._refused)
             if expected != its.shape:
                 wrong.append(Mismatch(old.line, old.code, mine.dims, expected, its.shape))
                 continue
@@ -129,10 +129,18 @@ def _runs(trace: Record) -> list[tuple[tuple, list[Step]]]:
     return [(key[:3], [step for _, step in run]) for key, run in rows]
 
 
-def _expected(mine: TensorInfo, found: tuple[int, ...], new: dict, bound: dict) -> tuple[int, ...]:
+def _expected(
+    mine: TensorInfo,
+    found: tuple[int, ...],
+    new: dict[str, int],
+    bound: dict[tuple[str, int], int],
+    refused: set[tuple[str, int]],
+) -> tuple[int, ...]:
     """Work out a shape; a dim that no input has takes its size where it first comes up.
 
     So does one that an input has at another size: in a loop that makes ``ids`` longer, T grows.
+    A name that is two dims of one size, and of two at the new sizes, is the fault of no row: the
+    second run has seen it, and called one of them otherwise.
     """
     if len(found) != len(mine.shape):
         return mine.shape
@@ -140,7 +148,9 @@ def _expected(mine: TensorInfo, found: tuple[int, ...], new: dict, bound: dict) 
         if dim.isidentifier():
             bound.setdefault((dim, size), to)
     return tuple(
-        to if dim.isdigit() else size_of(dim, size, _Sizes(bound, new, size))
+        to
+        if dim.isdigit() or (dim, to) in refused
+        else size_of(dim, size, _Sizes(bound, new, size))
         for dim, size, to in zip(mine.dims, mine.shape, found, strict=True)
     )
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from torch.optim import Optimizer
 
 from .comparison import Check, compare, size_of
 from .ghosts import Ghosts
-from .rows import Record, flat
+from .rows import Record
 
 
 @dataclass(frozen=True)
@@ -44,7 +43,7 @@ def recheck(trace: Record, run: Rerun | None, sizes: dict[str, int]) -> Check:
         return Check((), True, gone, changed)
     if trace.error is not None:
         return Check((), True, "the run had failed", changed)
-    new = {**_factors(trace), **sizes}
+    new = {**trace.sizes, **sizes}
     fixed = [name for name, size in sizes.items() if size != trace.sizes.get(name)]
     fixed = [name for name in fixed if name not in _given(trace)]
     if fixed:
@@ -73,20 +72,6 @@ def _given(trace: Record) -> set[str]:
     """Return the dims that the inputs have, also as a part (``batch*heads``, ``H//2``)."""
     inputs = [info for step in trace.steps if step.kind == "input" for info in step.outputs]
     return {part for info in inputs for dim in info.dims for part in re.split(r"\*|//", dim)}
-
-
-def _factors(trace: Record) -> dict[str, int]:
-    """Return the sizes of all dims, also of one that stands in products only (``batch*heads``)."""
-    sizes = dict(trace.sizes)
-    for step in flat(trace.steps):
-        for info in step.outputs:
-            for dim, size in zip(info.dims, info.shape, strict=True):
-                parts = dim.split("*")
-                unknown = [part for part in parts if part.isidentifier() and part not in sizes]
-                known = math.prod(sizes.get(part, 0) for part in parts if part not in unknown)
-                if len(unknown) == 1 and known and size % known == 0:
-                    sizes[unknown[0]] = size // known
-    return sizes
 
 
 # First as it is written: a table that is made without device= has numbers that code may ask for

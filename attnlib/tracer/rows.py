@@ -131,6 +131,8 @@ class Record:
     _checked: Any = field(default=None, compare=False, repr=False)
     # rows that a call of a library did inside, by their place among all
     _inside: set[int] = field(default_factory=set, compare=False, repr=False)
+    # names that some size could have gone by, were they not those of another size
+    _refused: set[tuple[str, int]] = field(default_factory=set, compare=False, repr=False)
 
 
 def flat(steps: list[Step]) -> Iterator[Step]:

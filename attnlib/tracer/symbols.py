@@ -5,9 +5,11 @@ from __future__ import annotations
 import ast
 import math
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
-from .labels import BOOK, Label, flat, known_as, same
+from .labels import BOOK, DIMS, Label, flat, known_as, same
+
+Spelt = tuple[str, tuple[tuple[str, Label], ...]]  # a word, and the labels that it names
 
 
 class Symbols:
@@ -19,6 +21,8 @@ class Symbols:
         self._layouts: list[tuple[tuple[Label, ...], Label]] = []
         self._scoped: dict[tuple, Label] = {}
         self._lengths: dict[ast.AST, set[Label]] = {}  # what each len(x) in the code gave
+        self.sizes: dict[str, int] = {}  # of each name that a row is written with
+        self.refused: set[tuple[str, int]] = set()  # names that are those of another size
 
     # -- making labels ----------------------------------------------------------------------
 
@@ -45,6 +49,12 @@ class Symbols:
     def given(self, name: str, size: int) -> Label | None:
         """Return the label that the caller of ``trace`` named so."""
         return self._scoped.get((None, name, size))
+
+    def callers(self) -> Iterator[tuple[str, int]]:
+        """Yield the names that the caller of ``trace`` gave, each with its sizes."""
+        for (_, name, size), label in self._scoped.items():
+            if any(known[0] == DIMS and known[2] == name for known in label.root().names):
+                yield name, size
 
     def measured(self, expression: ast.AST, label: Label) -> None:
         """Remember whose length a ``len(x)`` in the code is."""
@@ -223,28 +233,53 @@ class Symbols:
 
     # -- in words ---------------------------------------------------------------------------
 
-    def text(self, label: Label, deep: int = 8) -> str:
+    def text(self, label: Label) -> str:
         """Write a label: its name, the product it is known to be, or its number."""
+        return self.spelt(label)[0]
+
+    def names(self, label: Label) -> list[str]:
+        """Return the names that a label may go by, the strongest first."""
+        root = label.root()
+        if not root.names:
+            return []
+        known = sorted(root.names)
+        names = [name for _, _, name, _ in known]
+        if known[0][0] == BOOK and {"Sq", "Sk"} <= set(names):
+            names.insert(0, "S")
+        return [name for name in names if (name, root.size) not in self.refused]
+
+    def refuse(self, name: str, size: int) -> None:
+        """Let no label of this size go by this name: it is that of another size."""
+        self.refused.add((name, size))
+
+    def spelt(self, label: Label, deep: int = 8) -> Spelt:
+        """Write a label, and say which labels the names in it stand for."""
         root = label.root()
         if root.names:
-            rank, _, name, _ = min(root.names)
-            both = rank == BOOK and {"Sq", "Sk"} <= {known[2] for known in root.names}
-            return "S" if both else name
+            for name in self.names(root):
+                if self.sizes.get(name, root.size) == root.size:
+                    return name, ((name, root),)
+        number: Spelt = (str(root.size), ())
         if not deep:
-            return str(root.size)
-        if root.factors is not None and self._tellable(root.factors, deep):
-            words = [self.text(factor, deep - 1) for factor in root.factors]
-            if not all(word.isdigit() for word in words):
-                return "*".join(word for word in words if word != "1")
-        if root.share is not None and self._tellable(root.share[1], deep):
-            whole = self.text(root.share[0], deep - 1)
-            below = [self.text(factor, deep - 1) for factor in root.share[1]]
-            if whole.isidentifier() and len(below) == 1 and "*" not in below[0]:
-                return f"{whole}//{below[0]}"
-        return str(root.size)
+            return number
+        if root.factors is not None:
+            parts = self._told(root.factors, deep)
+            if any(not word.isdigit() for word, _ in parts):
+                words = [word for word, _ in parts if word != "1"]
+                return "*".join(words), tuple([one for _, named in parts for one in named])
+        if root.share is not None:
+            whole, below = self.spelt(root.share[0], deep - 1), self._told(root.share[1], deep)
+            if whole[0].isidentifier() and len(below) == 1 and below[0][0] != whole[0]:
+                word, named = below[0]
+                if "*" not in word:
+                    return f"{whole[0]}//{word}", whole[1] + named
+        return number
 
-    def _tellable(self, labels: Iterable[Label], deep: int) -> bool:
-        """Is each a name, or a number of the code? A size without a name says nothing elsewhere."""
-        return all(
-            label.root().literal or not self.text(label, deep - 1).isdigit() for label in labels
-        )
+    def _told(self, labels: Iterable[Label], deep: int) -> list[Spelt]:
+        """Write labels; none if one has neither a name nor a number that the code itself writes.
+
+        A size without a name says nothing at other sizes.
+        """
+        parts = [(label, self.spelt(label, deep - 1)) for label in labels]
+        told = all(label.root().literal or not word.isdigit() for label, (word, _) in parts)
+        return [spelt for _, spelt in parts] if told else []

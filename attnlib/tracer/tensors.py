@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .agreement import agree
 from .labels import Label
 from .notes import Identity, State
 from .rows import Step, TensorInfo
@@ -57,6 +58,7 @@ class Tensors:
 
     def write_dims(self) -> None:
         """Write every axis as it is known at the end of the run."""
+        agree(self.symbols, [label for _, labels in self._named for label in labels])
         words: dict[Label, str] = {}
         for info, labels in self._named:
             info.dims = tuple([self._word(label.root(), words) for label in labels])

@@ -13,6 +13,7 @@ from attnlib.exercises.form import DISTINCT, Case, draw
 from attnlib.exercises.planted import planted
 from attnlib.exercises.running import Outcome, Runner
 from attnlib.exercises.trial import Trial
+from attnlib.exercises.verdict import Counterexample
 from tests.exercises.build import function
 
 EXERCISES = {exercise.id: exercise for exercise in exercises()}
@@ -170,3 +171,33 @@ def test_of_a_wide_weight_no_number_is_shown_but_where_they_are() -> None:
         (line,) = (line for line in str(verdict).splitlines() if line.startswith(f"  {name} ("))
         assert f"{weights[name].numel()} numbers, counterexample.inputs" in line
     assert len(str(verdict).splitlines()) < 40
+
+
+@pytest.mark.parametrize(
+    ("yours", "named", "block"),
+    [
+        ((2, 5, 3), "yours (batch, Sk, Sq)", "batch 0"),
+        ((2, 1, 3, 5), "yours (batch, 1, Sq, Sk)", "batch 0"),
+        ((7, 3, 5), "yours (7, Sq, Sk)", "dim 0 at 0"),
+        ((3, 5), "yours (Sq, Sk)", ""),
+        ((5,), "yours (Sk)", ""),
+    ],
+)
+def test_a_result_of_another_shape_is_named_where_that_can_be_told(yours, named, block) -> None:
+    """By its sizes, which differ; where they do not, nothing is claimed."""
+
+    def shown(sizes: dict[str, int]) -> list[str]:
+        wanted = torch.zeros(*sizes.values())
+        case = Counterexample(sizes, {}, torch.ones(yours), wanted, {"": "batch Sq Sk"})
+        return str(case).splitlines()
+
+    lines = shown({"batch": 2, "Sq": 3, "Sk": 5})
+    assert lines[1] == named
+    assert not block or lines[2] == block
+    assert lines[-1].startswith(f"The shapes differ: {named} {yours}, wanted (batch, Sq, Sk) (2,")
+    assert "batch" not in shown({"batch": 7, "Sq": 7, "Sk": 4})[1]
+
+
+def test_a_product_of_sizes_is_a_dim_too() -> None:
+    verdict = check("merge-heads", lambda x: x.transpose(1, 2).flatten(2)[:, :, None])
+    assert "yours (batch, S, 1, heads*H)" in str(verdict)

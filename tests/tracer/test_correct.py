@@ -10,6 +10,7 @@ from attnlib.dims import role
 from tests.tracer import (
     attended_correct,
     blind_correct,
+    clashing_correct,
     fresh_correct,
     further_correct,
     outside_correct,
@@ -27,7 +28,8 @@ UNSEEN = {f"unseen {name}": build for name, build in unseen_correct.SAMPLES.item
 FRESH = {f"fresh {name}": build for name, build in fresh_correct.SAMPLES.items()}
 SHARES = {f"shares {name}": build for name, build in shares_correct.SAMPLES.items()}
 ATTENDED = {f"attended {name}": build for name, build in attended_correct.SAMPLES.items()}
-ALL = {**OURS, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH, **SHARES, **ATTENDED}
+CLASHING = {f"clashing {name}": build for name, build in clashing_correct.SAMPLES.items()}
+ALL = {**OURS, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH, **SHARES, **ATTENDED, **CLASHING}
 
 LENGTHS = {"src", "src_len", "items"}  # what samples call their tokens besides S, T and so on
 # A loop over samples or chunks has other operations at other sizes; a library asks for a value.

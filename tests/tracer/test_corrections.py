@@ -8,8 +8,12 @@ import torch
 from attnlib import trace
 from attnlib.tracer.explanations.judged import Judge, Trial
 from attnlib.tracer.recorder import Recorder
-from tests.tracer.pasted_raising import PASTED, SILENT
+from tests.tracer import misled_raising, pasted_raising
 from tests.tracer.pasting import pasted
+
+PASTED = {**pasted_raising.PASTED, **misled_raising.PASTED}
+SILENT = {**pasted_raising.SILENT, **misled_raising.SILENT}
+TOLD = misled_raising.TOLD
 
 
 def given(shapes):
@@ -40,6 +44,14 @@ def test_what_is_pasted_is_what_was_meant(name):
 def test_where_no_line_corrects_it_nothing_is_offered(name):
     error = failing(*SILENT[name])
     assert error.suggestion is None, error.message
+
+
+@pytest.mark.parametrize("name", TOLD)
+def test_what_a_note_says_is_true(name):
+    program, shapes, dims, says, never = TOLD[name]
+    said = failing(program, shapes, dims).message
+    assert [part for part in says if part not in said] == [], said
+    assert [part for part in never if part in said] == [], said
 
 
 def test_what_is_warned_of_is_not_offered_and_leaves_nothing_behind(monkeypatch):

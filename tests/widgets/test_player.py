@@ -330,7 +330,7 @@ def test_next_stays_under_the_hand_in_a_saved_file(play, height):
 
 
 def test_next_stays_under_the_hand_in_the_middle_of_a_page(play):
-    """Where each step is as high as it needs, and although the page, as the book, scrolls smoothly."""
+    """Each step is as high as it needs, and the page, as the book, scrolls smoothly."""
     trace, _ = played.heads()
     trace["steps"] = [
         {**step, "index": index} for index, step in enumerate(trace["steps"] * MANY, start=1)

@@ -17,7 +17,7 @@ _KEEPING = {
 _SAME = {"dropout", "contiguous", "to", "clone", "detach"}
 
 
-def features_compared(failed: Failed) -> str:
+def featurescompared(failed: Failed) -> str:
     """Say that weights (H, H) cannot weigh the rows of (S, H), and how to make them (S, S)."""
     a, b = failed.infos[:2]
     if len(a.shape) < 2 or len(b.shape) < 2 or role(a.dims[-1]) == "S":
@@ -28,10 +28,10 @@ def features_compared(failed: Failed) -> str:
         f"{a.name} compares features with features, {failed.size(0, -1)} both ways, but has to "
         f"weigh the {failed.size(1, -2)} rows of {b.name}"
     )
-    product, _ = _product(failed.op.made(0), failed.rows)
+    product, _ = product_of(failed.op.made(0), failed.rows)
     if product is None:
         return said if role(a.dims[-1]) in ("H", "n_embd") else ""
-    left, right = _compared(product, failed.rows)
+    left, right = compared(product, failed.rows)
     if right is not None and left is None:
         return ""  # tokens are compared, as they should be: it is b that lies otherwise
     q, k = (
@@ -48,35 +48,48 @@ def features_compared(failed: Failed) -> str:
 
 def shares(failed: Failed, which: int) -> int | None:
     """Return the axis over which weights add up to 1, if they come from comparing two sets."""
-    product, axis = _product(failed.op.made(which), failed.rows, turned_too=True)
-    return axis if product is not None and any(_compared(product, failed.rows)) else None
+    product, axis = product_of(failed.op.made(which), failed.rows, turned_too=True)
+    return axis if product is not None and any(compared(product, failed.rows)) else None
 
 
 def keys_in_rows(failed: Failed) -> str:
-    """Say that weights which add up to 1 over the queries are no shares of the rows of values."""
-    if shares(failed, 0) != len(failed.infos[0].shape) - 1 or len(failed.infos[1].shape) < 2:
+    """Say that weights which add up to 1 over the queries are no shares of the rows of values.
+
+    Where the names do not say that keys and queries were exchanged, the scores may be right.
+    """
+    a, b = failed.infos[:2]
+    if shares(failed, 0) != len(a.shape) - 1 or len(b.shape) < 2 or a.shape[-1] == b.shape[-2]:
         return ""
     rows, values = (failed.op.labels(state)[-2] for state in failed.states[:2])
     if not (alike(rows, values) or may_be(failed, rows, values)):
         return ""
-    product, _ = _product(failed.op.made(0), failed.rows)
+    product, _ = product_of(failed.op.made(0), failed.rows)
     if product is None:
         return ""
-    left, right = _compared(product, failed.rows)
-    a, b = failed.names[:2]
-    said = f"; {a} adds up to 1 over {failed.size(0, -1)}, not over the {failed.size(1, -2)} rows "
-    said += f"of {b}"
+    left, right = compared(product, failed.rows)
+    said = f"; {a.name} adds up to 1 over {failed.size(0, -1)}, not over the "
+    said += f"{failed.size(1, -2)} rows of {b.name}"
     if left is not None or right is None or right.name == product.inputs[1].name:
         return said
     q, k = right.name, product.inputs[0].name
+    if not (is_called(q, "q", "quer") and is_called(k, "k", "key")):
+        return said
     return f"{said}: the scores should have been {on(q)} @ {on(k)}.transpose(-2, -1)"
 
 
-def _compared(product: Step, rows: list[Step]) -> list[TensorInfo | None]:
+def is_called(name: str, letter: str, word: str) -> bool:
+    """Does the code call a tensor queries, or keys: ``q``, ``xq``, ``query_states``, ``Qh``?"""
+    last = name.rpartition(".")[2].lower()
+    parts = [part.rstrip("0123456789") for part in last.split("_")]
+    return word in last or bool({letter, f"x{letter}", f"{letter}h", f"{letter}s"} & {*parts})
+
+
+def compared(product: Step, rows: list[Step]) -> list[TensorInfo | None]:
+    """Return what each side of a product was before its last two axes were changed over."""
     return [_before_it_was_turned(info, product, rows) for info in product.inputs]
 
 
-def _product(
+def product_of(
     step: Step | None, rows: list[Step], *, turned_too: bool = False
 ) -> tuple[Step | None, int | None]:
     """Go back to the product that weights came from, and note the axis of the softmax between.

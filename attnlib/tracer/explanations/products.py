@@ -23,6 +23,7 @@ from .changes import Change, alike, may_be, written
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
 from .features import features_compared, keys_in_rows, shares
 from .kinds import kinds
+from .values import left_behind
 
 _AXES = {"bmm": 3, "mm": 2, "mv": 2, "dot": 1}
 _MOST = 4  # axes whose every order is tried
@@ -64,8 +65,10 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
             f"the batch dims of a matmul must be equal or 1: {a.name} has {failed.size(0, axis)} "
             f"where {b.name} has {failed.size(1, axis)}"
         )
-    said += reversed_axes(failed) + keys_in_rows(failed) + _heads_meet_heads(failed)
-    return said, list(_matmul_candidates(failed))
+    told, found = left_behind(failed)
+    told = told or keys_in_rows(failed)
+    said += reversed_axes(failed) + told + _heads_meet_heads(failed)
+    return said, [*found, *_matmul_candidates(failed)]
 
 
 def _heads_meet_heads(failed: Failed) -> str:
