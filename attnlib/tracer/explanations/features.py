@@ -17,7 +17,7 @@ _KEEPING = {
 _SAME = {"dropout", "contiguous", "to", "clone", "detach"}
 
 
-def featurescompared(failed: Failed) -> str:
+def features_compared(failed: Failed) -> str:
     """Say that weights (H, H) cannot weigh the rows of (S, H), and how to make them (S, S)."""
     a, b = failed.infos[:2]
     if len(a.shape) < 2 or len(b.shape) < 2 or role(a.dims[-1]) == "S":

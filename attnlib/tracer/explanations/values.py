@@ -1,0 +1,84 @@
+"""Values that were left as they were, where the keys were repeated, or joined with a cache."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..rows import Step, TensorInfo
+from .clash import Candidate, Failed, on
+from .features import compared, maker, product_of
+
+_REPEATING = {"repeat_interleave", "repeat", "expand"}
+_LAID_OUT = {
+    *_REPEATING, "transpose", "T", "permute", "reshape", "view", "flatten", "unsqueeze", "getitem",
+    "contiguous", "clone", "to",
+}  # fmt: skip
+
+
+def left_behind(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Say what was done to the keys of right weights, and was not done to the values."""
+    v = failed.infos[1]
+    product, _ = product_of(failed.op.made(0), failed.rows)
+    if product is None or len(v.shape) < 3 or len(product.inputs[1].shape) != len(v.shape):
+        return "", []
+    turned = compared(product, failed.rows)
+    if turned[0] is not None:
+        return "", []
+    k = product.inputs[1] if turned[1] is None else turned[1]
+    return _not_repeated(failed, k, v, product) or _not_joined(failed, k, v, product) or ("", [])
+
+
+def _back(k: TensorInfo, rows: list[Step], before: Step, through: set[str]) -> Iterator[Step]:
+    """Yield the rows that laid the keys out, the last first, up to one of another kind."""
+    made = maker(k, rows, before)
+    while made is not None and made.inputs:
+        yield made
+        if made.op not in through:
+            return
+        made = maker(made.inputs[0], rows, made)
+
+
+def _not_repeated(
+    failed: Failed, k: TensorInfo, v: TensorInfo, product: Step
+) -> tuple[str, list[Candidate]] | None:
+    w = failed.infos[0]
+    if w.shape[-1] != v.shape[-2] or len(w.shape) != 4 or w.shape[1] == v.shape[1]:
+        return None
+    repeating: list[Step] = []
+    for row in _back(k, failed.rows, product, _LAID_OUT):
+        if row.op not in _LAID_OUT:
+            break
+        repeating += [row] if row.op in _REPEATING else []
+        source = row.inputs[0].shape
+        if len(source) == 4 and sorted(source[1:3]) == sorted(v.shape[1:3]) and repeating:
+            break
+    else:
+        return None
+    if not repeating or w.shape[1] % v.shape[1]:
+        return None
+    said = f"; {k.name} was repeated for {failed.size(0, 1)}, {v.name} was not repeated"
+    n, a, b = w.shape[1] // v.shape[1], on(failed.names[0]), on(failed.names[1])
+    whole = any(row.op == "repeat" for row in repeating)
+    repeated = f"{b}.repeat(1, {n}, 1, 1)" if whole else f"{b}.repeat_interleave({n}, dim=1)"
+    return said, [Candidate(f"{a} @ {repeated}")]
+
+
+def _not_joined(
+    failed: Failed, k: TensorInfo, v: TensorInfo, product: Step
+) -> tuple[str, list[Candidate]] | None:
+    rows = v.shape[-2]
+    for row in _back(k, failed.rows, product, _LAID_OUT - _REPEATING):
+        if row.op != "cat":
+            continue
+        axis = row.params.get("dim", 0)
+        if not isinstance(axis, int) or axis >= len(row.inputs[0].shape):
+            return None
+        parts = [info.shape[axis] for info in row.inputs]
+        if len(parts) < 2 or rows not in parts or sum(parts) != failed.infos[0].shape[-1]:
+            return None
+        return (
+            f"; {v.name} was not joined with what came before it, as {k.name} was: {k.name} has "
+            f"{' + '.join(map(str, parts))} rows, {v.name} {rows}"
+        ), []
+    return None
+
