@@ -36,6 +36,7 @@ def describe_page(app, pagename, templatename, context, doctree):
     context["is_notebook"] = context.get("sourcename", "").endswith(".ipynb")
     context["folder"] = Path(pagename).parent.as_posix()
     home = app.config.book_repository
+    context["repository_known"] = home is not None
     context["binder"] = home.binder_spec if home else None
     context["body"] = dress(body)
 

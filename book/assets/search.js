@@ -10,7 +10,9 @@
   // What one looks up in the table of names: n_embd, Sq; a word of prose is none.
   const isSymbol = query => /^(\S{1,2}|\p{Lu}\S*|\w+_\w*)$/u.test(query.trim());
   const isWord = token => /[\p{L}√]/u.test(token);
-  const stem = word => word.length > 5 ? word.replace(/(?:ing|ed|es|s|e)$/, "") : word.replace(/(?<=\w{3})s$/, "");
+  const bare = word => word.length > 5 ? word.replace(/(?:ing|ed|es|s|e)$/, "") : word.replace(/(?<=\w{3})s$/, "");
+  const SAME = new Map([["axi", "dim"], ["axe", "dim"], ["dimension", "dim"]]); // one thing under several names
+  const stem = word => SAME.get(bare(word)) ?? bare(word);
 
   /** The stem of a word; of masked_fill also mask, fill and maskedfill. */
   const stems = word => [word, ...(/\w_\w/.test(word) ? [word.replaceAll("_", ""), ...word.split("_")] : [])].map(stem);

@@ -33,6 +33,13 @@ EXPECTED = {
 }
 
 
+# what is typed -> the place that must be first: one thing under the names that people have for it
+FIRST = {
+    "softmax wrong axis": "softmax-and-the-weighted-sum.html#where-it-breaks-the-wrong-dimension",
+    "softmax over the wrong dim": "mistakes.html#softmax-wrong-dim",
+}
+
+
 def places(page) -> list[str]:
     links = page.locator("#search-results li a")
     return links.evaluate_all("all => all.slice(0, 5).map(a => a.getAttribute('href'))")
@@ -50,6 +57,13 @@ def test_what_people_type_finds_its_page(browser, address):
                 missed[typed] = found
         assert missed == {}
         assert heard == []
+
+
+@pytest.mark.parametrize("typed", FIRST)
+def test_the_place_about_it_comes_first(browser, address, typed):
+    with opened(browser, f"{address}/search.html") as (page, _):
+        page.locator("#page-search-field").fill(typed)
+        assert places(page)[0].endswith(FIRST[typed])
 
 
 @pytest.mark.parametrize("symbol", ["n_embd", "Sq", "S", "batch_first", "H"])
