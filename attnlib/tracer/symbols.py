@@ -52,8 +52,8 @@ class Symbols:
 
     def callers(self) -> Iterator[tuple[str, int]]:
         """Yield the names that the caller of ``trace`` gave, each with its sizes."""
-        for (_, name, size), label in self._scoped.items():
-            if any(known[0] == DIMS and known[2] == name for known in label.root().names):
+        for (scope, name, size), label in self._scoped.items():
+            if scope is None and min(label.root().names)[0] == DIMS:
                 yield name, size
 
     def measured(self, expression: ast.AST, label: Label) -> None:
@@ -240,11 +240,9 @@ class Symbols:
     def names(self, label: Label) -> list[str]:
         """Return the names that a label may go by, the strongest first."""
         root = label.root()
-        if not root.names:
-            return []
-        known = sorted(root.names)
+        known = sorted(root.names) if len(root.names) > 1 else root.names
         names = [name for _, _, name, _ in known]
-        if known[0][0] == BOOK and {"Sq", "Sk"} <= set(names):
+        if len(names) > 1 and known[0][0] == BOOK and {"Sq", "Sk"} <= set(names):
             names.insert(0, "S")
         return [name for name in names if (name, root.size) not in self.refused]
 

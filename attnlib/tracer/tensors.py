@@ -58,16 +58,10 @@ class Tensors:
 
     def write_dims(self) -> None:
         """Write every axis as it is known at the end of the run."""
-        agree(self.symbols, [label for _, labels in self._named for label in labels])
-        words: dict[Label, str] = {}
-        for info, labels in self._named:
-            info.dims = tuple([self._word(label.root(), words) for label in labels])
-
-    def _word(self, root: Label, words: dict[Label, str]) -> str:
-        word = words.get(root)
-        if word is None:
-            word = words[root] = self.symbols.text(root)
-        return word
+        rows = [[label.root() for label in labels] for _, labels in self._named]
+        words = agree(self.symbols, [root for row in rows for root in row])
+        for (info, _), row in zip(self._named, rows, strict=True):
+            info.dims = tuple([words[root] for root in row])
 
     def shapes(self) -> dict[tuple, None]:
         """Return every (dims, shape) that a row shows, in order."""
