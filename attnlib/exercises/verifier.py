@@ -74,9 +74,10 @@ def verify(
     …). Where they are others, it is not checked and the report's first line says so; a wrong scale
     passes then.
 
-    Three laws are broken by right designs too: reach by a window or a block pattern, parity by
-    positions inside, a bias on the scores or another scale, permutation by positions or a window.
-    `without` names the laws to leave out; without reach, parity goes by the tokens that are seen.
+    Some laws are broken by right designs too: reach by a window or a block pattern, parity by
+    positions inside, a bias on the scores or another scale, permutation by positions, causality by
+    a prefix that sees itself whole. `without` names the laws to leave out; without reach, parity
+    goes by the tokens that are seen, and permutation is not checked where those are not all.
 
     Shapes: x (batch, S, n_embd).
     Raises: TypeError (not a module but its class, or a function); ValueError (the width cannot be

@@ -696,12 +696,12 @@ EXERCISES = [
         ("test_a_window_on_both_sides_is_not_called_causal",),
     ),
     Fault(
-        "verify: without reach a mask that is off by one passes",
+        "verify: a mask that is off by one is excused as a design",
         "attnlib/exercises/pattern.py",
         "bool(moved.diagonal().all()) and",
         "True and",
-        ("tests/exercises/test_designs.py", "-k", "stays_broken"),
-        ("test_a_mistake_inside_of_a_window_stays_broken[WithoutItself]",),
+        ("tests/exercises/test_designs.py", "-k", "off_by_one"),
+        ("test_a_mask_that_is_off_by_one_is_not_excused",),
     ),
     Fault(
         "verify: a law that was left out is ticked",
