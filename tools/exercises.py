@@ -31,7 +31,7 @@ START = """## Exercises
 
 Write the body in place of the three dots, run the cell, and read what `check` says: passed, or
 which mistake it is, with the smallest input that shows it. Hints and a solution are folded below
-each."""
+each. *Done*, on the book's pages, is a note of your own: a ✓ does not tick it."""
 
 
 def own(path: Path) -> list[Exercise]:
