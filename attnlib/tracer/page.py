@@ -20,7 +20,7 @@ def html(trace: Record) -> str:
         f'<tr><td colspan="{len(shown)}">⋮ {row}</td></tr>'
         if isinstance(row, str)
         else "<tr>" + "".join(f"<td>{escape(clean(row[name]))}</td>" for name in shown) + "</tr>"
-        for row in folding.shown(rows)
+        for row in folding.shown(rows, trace.steps)
     )
     below = "".join(f"<p>{escape(clean(line))}</p>" for line in after(trace) if line)
     caption = f"<caption>{escape(clean(heading(trace)))}</caption>"

@@ -83,7 +83,7 @@ def terminal(trace: Record, width: int | None = None) -> str:
                 del widths[name]
     lines = [_line({name: name for name in shown}, shown, widths)]
     lines.append("  ".join("─" * widths[name] for name in shown))
-    for row in folding.shown(rows):
+    for row in folding.shown(rows, trace.steps):
         lines.append(f"   ⋮  {row}" if isinstance(row, str) else _line(row, shown, widths))
     below = [part for line in after(trace) for part in _wrapped(clean(line), width)]
     return readable("\n".join([clean(heading(trace)), "", *lines, *notes, *below]))
@@ -159,16 +159,22 @@ def _shortened(text: str, width: int) -> str:
     if _width(text) <= width:
         return text
     cut = readable("…")
-    while text and _width(text) > width - len(cut):
-        text = text[:-1]
+    room = width - len(cut)
+    for place, sign in enumerate(text):
+        room -= _width_of(sign)
+        if room < 0:
+            return text[:place] + cut
     return text + cut
 
 
 def _width(text: str) -> int:
-    return sum(
-        0 if unicodedata.combining(sign) else 2 if unicodedata.east_asian_width(sign) in "WF" else 1
-        for sign in text
-    )
+    return sum(map(_width_of, text))
+
+
+def _width_of(sign: str) -> int:
+    if unicodedata.combining(sign):
+        return 0
+    return 2 if unicodedata.east_asian_width(sign) in "WF" else 1
 
 
 def clean(text: str) -> str:
@@ -184,7 +190,7 @@ def markdown(trace: Record) -> str:
     rows = rows_of(trace)
     shown = columns(rows)
     lines = [f"| {' | '.join(shown)} |", f"|{'|'.join(' --- ' for _ in shown)}|"]
-    for row in folding.shown(rows):
+    for row in folding.shown(rows, trace.steps):
         given = (
             ["⋮", row, *[""] * (len(shown) - 2)]
             if isinstance(row, str)
