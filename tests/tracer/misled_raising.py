@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
-from torch import nn
 
 PASTED: dict[str, tuple] = {}
 SILENT: dict[str, tuple] = {}
@@ -104,3 +103,121 @@ def one_value_without_its_past(q, k, v, past_k):
 def values_of_the_queries(q, k, v):
     w = (q @ k.mT).softmax(-1)
     return w @ v
+
+
+# Masks of 0 and 1: what may be seen is not what is filled up.
+
+NEVER = float("-inf")
+SQUARE = torch.ones(5, 5)
+TRIL, TRIU = SQUARE.tril(), SQUARE.triu(1)
+SCORED = {**HEADS, "mask": "S S"}
+
+
+def causal(q, k, v, *_):
+    return (q @ k.mT).masked_fill(TRIU.bool(), NEVER).softmax(-1) @ v
+
+
+@sample([*FOUR, TRIL], SCORED, causal)
+def a_triangle_of_what_is_seen(q, k, v, mask):
+    s = q @ k.mT
+    s = s.masked_fill(mask, float("-inf"))
+    return s.softmax(-1) @ v
+
+
+@sample([*FOUR, TRIU], SCORED, causal)
+def a_triangle_of_what_is_hidden(q, k, v, mask):
+    s = (q @ k.mT).masked_fill(mask, float("-inf"))
+    return s.softmax(-1) @ v
+
+
+@sample([*FOUR, torch.ones(40, 40).tril()], HEADS, causal)
+def a_triangle_cut_out(q, k, v, bias):
+    s = q @ k.mT
+    s = s.masked_fill(bias[:5, :5], float("-inf"))
+    return s.softmax(-1) @ v
+
+
+@sample([*FOUR, torch.ones(40, 40).tril()], HEADS, causal)
+def one_less_a_triangle(q, k, v, bias):
+    s = q @ k.mT
+    s = s.masked_fill(1 - bias[:5, :5], float("-inf"))
+    return s.softmax(-1) @ v
+
+
+@sample(FOUR, HEADS, causal)
+def a_triangle_made_there(q, k, v):
+    s = q @ k.mT
+    s = s.masked_fill(torch.tril(torch.ones(5, 5)), float("-inf"))
+    return s.softmax(-1) @ v
+
+
+@sample([(3, 4, 20, 6)] * 3, HEADS,
+        lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))  # fmt: skip
+def a_triangle_too_large_to_be_kept(q, k, v):
+    tril = torch.ones(20, 20).tril()
+    s = q @ k.mT / 6**0.5
+    s = s.masked_fill(tril, float("-inf"))
+    return s.softmax(-1) @ v
+
+
+@sample(FOUR, HEADS, causal)
+def where_a_triangle_is_hidden(q, k, v):
+    hidden = torch.ones(5, 5).triu(1)
+    s = q @ k.mT
+    return torch.where(hidden, float("-inf"), s).softmax(-1) @ v
+
+
+@sample(FOUR, HEADS, causal)
+def where_a_triangle_is_seen(q, k, v):
+    s = q @ k.mT
+    return torch.where(torch.ones(5, 5).tril(), s, float("-inf")).softmax(-1) @ v
+
+
+@sample([*FOUR, torch.tensor([[1.0, 1, 1, 0, 0], [1, 1, 1, 1, 1], [1, 1, 0, 0, 0]])], HEADS,
+        lambda q, k, v, m: (q @ k.mT).masked_fill(m[:, None, None] == 0, -1e9))  # fmt: skip
+def a_padding_mask_of_what_is_there(q, k, v, m):
+    m = m[:, None, None, :]
+    return (q @ k.mT).masked_fill(m, -1e9)
+
+
+@sample([*FOUR, torch.full((5, 5), 0.5)], SCORED)
+def a_mask_of_shares(q, k, v, mask):
+    s = (q @ k.mT).masked_fill(mask, float("-inf"))
+    return s.softmax(-1) @ v
+
+
+@sample(FOUR, HEADS, lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True))
+def whole_numbers_that_hide(q, k, v):
+    mask = torch.ones(5, 5, dtype=torch.long).triu(1)
+    return F.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+
+# A mask of floats as an index: its numbers are no rows.
+
+
+@sample(FOUR, HEADS, causal)
+def a_triangle_as_an_index(q, k, v):
+    s = q @ k.mT
+    s[torch.ones(5, 5).triu(1)] = float("-inf")
+    return s.softmax(-1) @ v
+
+
+@sample(FOUR, HEADS, causal)
+def a_triangle_of_what_is_seen_as_an_index(q, k, v):
+    s, mask = q @ k.mT, torch.ones(5, 5).tril()
+    s[mask] = -torch.inf
+    return s.softmax(-1) @ v
+
+
+@sample([(3, 5), (3, 5, 6)], {"keep": "batch S", "x": "batch S H"},
+        lambda keep, x: x * (keep <= 0).unsqueeze(-1))  # fmt: skip
+def a_mask_of_the_first_axes_as_an_index(keep, x):
+    x, m = x * 1.0, (keep > 0).float()
+    x[m] = 0.0
+    return x
+
+
+@sample([(3, 4, 5, 7)], {"x": "batch heads S H"})
+def a_mask_that_lies_nowhere_as_an_index(x):
+    m = torch.ones(4, 7)
+    return x[m]

@@ -12,8 +12,9 @@ from .broadcasting import changed, in_place
 from .calls import inside
 from .clash import Candidate, Failed, clash, on
 from .cuts import one_off
-from .kinds import bounds, may_count, numbers
+from .kinds import bounds, may_count
 from .loops import looped, written_index
+from .masks import as_bool, zeros_and_ones
 from .picking import along_its_name, less_one
 
 _WHOLE = ("int8", "int16", "int32", "int64", "uint8", "bool")
@@ -167,18 +168,34 @@ def _kinds(failed: Failed) -> tuple[str, list[Candidate]]:
     for which, info in enumerate(failed.infos[1:], 1):
         if info.dtype in _WHOLE:
             continue
-        held = numbers(info.values)
-        mask = info.shape == x.shape[: len(info.shape)] and (
-            set(held) <= {0.0, 1.0} if held else len(info.shape) > 1
-        )
         said = (
             f"{info.name} is {info.dtype}, but an index is made of whole numbers, a mask of bools"
         )
-        method = ".bool()" if mask else ".long()"
-        run = (lambda t: t.bool()) if mask else (lambda t: t.long())
-        sure = mask or may_count(failed, which)
-        return said, [changed(failed, which, on(info.name) + method, run)] if sure else []
+        if zeros_and_ones(failed, which) and (len(info.shape) > 1 or info.shape == x.shape[:1]):
+            more, codes = as_bool(failed, which, True if _hides(failed) else None)
+            found = [_picked(failed, which, code) for code in codes]
+            return said + more, [candidate for candidate in found if candidate is not None]
+        if not may_count(failed, which):
+            return said, []
+        return said, [changed(failed, which, f"{on(info.name)}.long()", lambda t: t.long())]
     return "", []
+
+
+def _hides(failed: Failed) -> bool:
+    """Are scores taken away where the mask is True?"""
+    return (failed.written or "").startswith(("-", "float", "torch.finfo"))
+
+
+def _picked(failed: Failed, which: int, code: str) -> Candidate | None:
+    """Let a mask pick from the axes that are as large: the first ones, else the last."""
+    mask, x = failed.infos[which].shape, failed.infos[0].shape
+    if mask == x[: len(mask)]:
+        return changed(failed, which, code, lambda t: t.bool())
+    found = _parts(failed)
+    if found is None or len(found[1]) != 1 or mask != x[len(x) - len(mask) :]:
+        return None
+    index: list[ast.expr] = [ast.Constant(...), ast.parse(code, mode="eval").body]
+    return written_index(found[0], index)
 
 
 def _mask(failed: Failed) -> tuple[str, list[Candidate]]:

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from ...dims import role
 from .clash import Candidate, Failed, Tensors, clash, on
+from .masks import as_bool
 
 
 def kinds(failed: Failed) -> tuple[str, list[Candidate]]:
@@ -106,8 +107,11 @@ def _mask(failed: Failed) -> tuple[str, list[Candidate]] | None:
         said = f"{info.name} is {info.dtype}, but a mask is bool"
         if failed.op.name != "masked_fill":
             said += " (True may attend), or of the dtype of the queries and added to the scores"
-        code = failed.instead(info.name, f"{on(info.name)}.bool()")
-        return said, [Candidate(code, failed.changed(which, lambda x: x.bool()))]
+        more, codes = as_bool(failed, which, failed.op.name == "masked_fill")
+        return said + more, [
+            Candidate(failed.instead(info.name, code), failed.changed(which, lambda x: x.bool()))
+            for code in codes
+        ]
     return None
 
 

@@ -45,6 +45,5 @@ def _range(failed: Failed, name: str) -> tuple[int, int] | None:
 
 def written_index(node: ast.Subscript, parts: list[ast.expr]) -> Candidate:
     """Write a subscript with other indices."""
-    node.slice = ast.Tuple(parts, ast.Load()) if len(parts) != 1 else parts[0]
-    text = ast.unparse(ast.fix_missing_locations(node))
-    return Candidate(text.replace("[(", "[").replace(")]", "]") if len(parts) > 1 else text)
+    written = [ast.unparse(ast.fix_missing_locations(part)) for part in parts]
+    return Candidate(f"{ast.unparse(node.value)}[{', '.join(written)}]")

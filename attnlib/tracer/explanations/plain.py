@@ -11,6 +11,7 @@ from ...dims import role
 from .calls import call_of, with_argument, with_operand
 from .clash import Candidate, Failed, on
 from .conditions import truth
+from .masks import as_bool
 
 Told = tuple[str, list[Candidate]]
 _WHOLE = ("int", "uint", "bool")
@@ -124,8 +125,11 @@ def _chosen(failed: Failed) -> Told | None:
     mask = failed.infos[0]
     if mask.dtype == "bool":
         return None
-    said = f"{mask.name} is {mask.dtype}, but a mask is bool"
-    return said, [Candidate(with_operand(failed, 0, f"{on(mask.name)}.bool()"))]
+    taken = {argument for argument, _ in failed.op.bound.places}
+    fills = None if {"input", "other"} <= taken else "input" not in taken
+    more, codes = as_bool(failed, 0, fills)
+    said = f"{mask.name} is {mask.dtype}, but a mask is bool{more}"
+    return said, [Candidate(with_operand(failed, 0, code)) for code in codes]
 
 
 def _selected(failed: Failed) -> Told | None:

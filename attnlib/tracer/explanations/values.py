@@ -81,4 +81,3 @@ def _not_joined(
             f"{' + '.join(map(str, parts))} rows, {v.name} {rows}"
         ), []
     return None
-
