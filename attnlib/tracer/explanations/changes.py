@@ -87,6 +87,17 @@ def axis_of(failed: Failed, labels: Sequence[Label], wanted: Label) -> int | Non
     return None if other and wanted.name is None else sized[0]  # a layer reads features
 
 
+def dim_of(label: Label) -> str | None:
+    """Return the dim that an axis is: by its name, or a share of the features by how it was made.
+
+    ``n_embd // n_head`` is as wide as one head, whatever the variable is called.
+    """
+    label = label.root()
+    if role(label.name or "") or label.share is None:
+        return role(label.name or "")
+    return "H" if dim_of(label.share[0]) in ("n_embd", "H") else None
+
+
 def may_be(failed: Failed, a: Label, b: Label) -> bool:
     """May two axes of one size be one dim, under two names or none?"""
     features = {"n_embd", "H"}

@@ -46,6 +46,27 @@ def features_compared(failed: Failed) -> str:
     )
 
 
+def columns_compared(failed: Failed) -> str:
+    """Say the same of tokens in columns: weights (H, H) behind values (H, S)."""
+    v, w = failed.infos[:2]
+    if len(v.shape) < 2 or len(w.shape) < 2 or role(w.dims[-1]) not in ("H", "n_embd"):
+        return ""
+    if not w.dims[-1] == w.dims[-2] == v.dims[-2] != v.dims[-1]:
+        return ""
+    product, _ = product_of(failed.op.made(1), failed.rows)
+    if product is None:
+        return ""
+    left, right = compared(product, failed.rows)
+    if left is not None or right is None or right.name == product.inputs[1].name:
+        return ""
+    return (
+        f"{w.name} compares features with features, {failed.size(1, -1)} both ways, but has to "
+        f"weigh the {failed.size(0, -1)} columns of {v.name}: where it was made, the other operand "
+        f"of the product should have been transposed "
+        f"({on(product.inputs[0].name)}.transpose(-2, -1) @ {on(right.name)})"
+    )
+
+
 def shares(failed: Failed, which: int) -> int | None:
     """Return the axis over which weights add up to 1, if they come from comparing two sets."""
     product, axis = product_of(failed.op.made(which), failed.rows, turned_too=True)

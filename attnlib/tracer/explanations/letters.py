@@ -111,9 +111,10 @@ def _corrections(failed: Failed, text: str, equation: Equation) -> Iterator[Cand
     if text not in failed.code or len(rows) != len(equation.terms):
         return
     offers = []
-    for place, other in enumerate(_others(equation, rows)):
+    kept = _alone(equation) if len(rows) == 1 else set()
+    for place, other in enumerate(_others(failed, equation, rows)):
         score = _score(failed, other, rows)
-        if score is not None and len(_alone(other)) <= len(_alone(equation)):
+        if score is not None and _alone(other) <= kept:
             changed = sum(a != b for a, b in zip(other.terms, equation.terms, strict=True))
             offers.append((_lost(equation, other), -score, changed, place, other))
     spaced = " " in text.split(",")[0].strip()
@@ -163,15 +164,19 @@ def _lost(equation: Equation, other: Equation) -> int:
     return 0 if more else len(gone) + len(gone - set(equation.result or ()))
 
 
-def _others(equation: Equation, rows: Sequence[Sequence[Label]]) -> Iterator[Equation]:
+def _others(
+    failed: Failed, equation: Equation, rows: Sequence[Sequence[Label]]
+) -> Iterator[Equation]:
     counts = [len(labels) for labels in rows]
     if any(len(term) != n for term, n in zip(equation.terms, counts, strict=True)):
-        yield from _recounted(equation, rows)
+        yield from _recounted(failed, equation, rows)
         return
     letters = dict.fromkeys(letter for term in equation.terms for letter in term)
     letters |= dict.fromkeys(equation.result or ())
     for which, term in reversed(list(enumerate(equation.terms))):
-        for new in (*_reordered(term), *_replaced(term, letters, equation.result or ())):
+        replaced = list(_replaced(term, letters, equation.result or ()))
+        both = (new for other in replaced for new in _reordered(other))
+        for new in (*_reordered(term), *replaced, *both):
             terms = (*equation.terms[:which], new, *equation.terms[which + 1 :])
             yield Equation(terms, equation.result)
 
@@ -196,12 +201,11 @@ def _replaced(term: Term, letters: dict[str, None], result: Term) -> Iterator[Te
                 yield (*term[:place], letter, *term[place + 1 :])
 
 
-def _recounted(equation: Equation, rows: Sequence[Sequence[Label]]) -> Iterator[Equation]:
-    """Give every axis a letter: an axis too many gets a new one, in the result too."""
-    options = [
-        list(_fitted(equation, term, labels))
-        for term, labels in zip(equation.terms, rows, strict=True)
-    ]
+def _recounted(
+    failed: Failed, equation: Equation, rows: Sequence[Sequence[Label]]
+) -> Iterator[Equation]:
+    """Give every axis a letter: an axis too many gets its own, a new one in the result too."""
+    options = [list(_fitted(failed, equation, which, rows)) for which in range(len(equation.terms))]
     for terms in product(*options):
         result = equation.result
         if result is not None:
@@ -217,18 +221,41 @@ def _recounted(equation: Equation, rows: Sequence[Sequence[Label]]) -> Iterator[
         yield Equation(terms, result)
 
 
-def _fitted(equation: Equation, term: Term, labels: Sequence[Label]) -> Iterator[Term]:
+def _fitted(
+    failed: Failed, equation: Equation, which: int, rows: Sequence[Sequence[Label]]
+) -> Iterator[Term]:
+    term, labels = equation.terms[which], rows[which]
     more = len(labels) - len(term)
     if more <= 0:
         yield from combinations(term, len(labels))
         return
     for places in sorted(combinations(range(len(labels)), more), key=_inside):
         letters = iter(term)
-        names = [
-            _letter(equation, labels[axis]) if axis in places else next(letters)
-            for axis in range(len(labels))
-        ]
+        names: list[str] = []
+        for axis, label in enumerate(labels):
+            known = _known(failed, equation, which, rows, label) if axis in places else None
+            names.append(known or _letter(equation, label) if axis in places else next(letters))
         yield tuple(names)
+
+
+def _known(
+    failed: Failed,
+    equation: Equation,
+    which: int,
+    rows: Sequence[Sequence[Label]],
+    label: Label,
+) -> str | None:
+    """Find the letter that a dim has in another term: a new one would pair it with itself."""
+    held = [
+        (letter, other)
+        for at, (term, labels) in enumerate(zip(equation.terms, rows, strict=True))
+        if at != which and len(term) == len(labels)
+        for letter, other in zip(term, labels, strict=True)
+        if letter not in equation.terms[which]
+    ]
+    named = [letter for letter, other in held if alike(other, label)]
+    sized = [letter for letter, other in held if may_be(failed, other, label) and label.size > 1]
+    return next(iter((*named, *sized)), None)
 
 
 def _inside(places: tuple[int, ...]) -> tuple[bool, tuple[int, ...]]:

@@ -21,9 +21,9 @@ from ..labels import Label, pieces
 from .calls import call_of
 from .changes import Change, alike, may_be, written
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
-from .features import features_compared, keys_in_rows, shares
+from .features import columns_compared, features_compared, keys_in_rows, shares
 from .kinds import kinds
-from .values import left_behind
+from .values import left_behind, split_apart
 
 _AXES = {"bmm": 3, "mm": 2, "mv": 2, "dot": 1}
 _MOST = 4  # axes whose every order is tried
@@ -46,7 +46,7 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
                 f"torch.{failed.op.torch_name} takes tensors of exactly {count} axes, but "
                 f"{info.name} has {len(info.shape)}; torch.matmul, or @, takes any number in front"
             ), [*([plain] if _agree(failed) else []), *_matmul_candidates(failed)]
-    told = features_compared(failed)
+    told = features_compared(failed) or columns_compared(failed)
     if told:
         return told, []
     inner = -2 if len(b.shape) > 1 else -1
@@ -68,6 +68,9 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
     told, found = left_behind(failed)
     told = told or keys_in_rows(failed)
     said += reversed_axes(failed) + told + _heads_meet_heads(failed)
+    orders = split_apart(failed)
+    if orders:
+        return f"{said}; {orders}", []
     return said, [*found, *_matmul_candidates(failed)]
 
 

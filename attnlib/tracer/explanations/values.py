@@ -1,10 +1,11 @@
-"""Values that were left as they were, where the keys were repeated, or joined with a cache."""
+"""Operands that were not made alike: repeated, joined with a cache, split into heads."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ..rows import Step, TensorInfo
+from .changes import dim_of
 from .clash import Candidate, Failed, on
 from .features import compared, maker, product_of
 
@@ -81,3 +82,22 @@ def _not_joined(
             f"{' + '.join(map(str, parts))} rows, {v.name} {rows}"
         ), []
     return None
+
+
+def split_apart(failed: Failed) -> str:
+    """Say that one operand was split into (heads, features), the other into (features, heads)."""
+    found = [_outside(failed, which) for which in (0, 1)]
+    if sorted(found, key=str) != ["H", "heads"]:
+        return ""
+    a, b = failed.names[:2]
+    words = {"H": "(features, heads)", "heads": "(heads, features)"}
+    return f"in memory {a} lies as {words[found[0] or '']}, {b} as {words[found[1] or '']}"
+
+
+def _outside(failed: Failed, which: int) -> str | None:
+    """Return which of heads and features lies around the other in memory."""
+    labels, strides = failed.op.labels(failed.states[which]), failed.infos[which].strides
+    places = {dim_of(label): axis for axis, label in enumerate(labels)}
+    if len(labels) != 4 or not {"H", "heads"} <= set(places):
+        return None
+    return max(("H", "heads"), key=lambda dim: strides[places[dim]])
