@@ -8,7 +8,8 @@ is 4 in one row and 2 in another says nothing, so such a dim goes by another of 
 
 from __future__ import annotations
 
-import re
+import itertools
+import math
 from collections.abc import Iterable
 
 from .labels import Label
@@ -28,18 +29,23 @@ def agree(symbols: Symbols, roots: Iterable[Label]) -> dict[Label, str]:
             words[root], named = symbols.spelt(root)
             for name, label in named:
                 written.setdefault(name, {}).setdefault(label.size, []).append(label)
-        clashing = [
-            name for name, sizes in written.items()
-            if len(sizes) > 1 or given.get(name, next(iter(sizes))) not in sizes
-        ]  # fmt: skip
+        clashing = [name for name, sizes in written.items() if _clashes(sizes, given.get(name))]
         if not clashing:
             break
         _part(symbols, written, clashing, given)
-    symbols.sizes = {**given, **{name: next(iter(sizes)) for name, sizes in written.items()}}
+    known = {name: {*sizes} for name, sizes in (*given.items(), *written.items())}
+    symbols.sizes = {name: sizes.pop() for name, sizes in known.items() if len(sizes) == 1}
     return words
 
 
-def _part(symbols: Symbols, written: Sizes, clashing: list[str], given: dict[str, int]) -> None:
+def _clashes(sizes: Iterable[int], given: set[int] | None) -> bool:
+    """Is a name written for more sizes than one, or for others than the caller gave it to?"""
+    return len({*sizes}) > 1 if given is None else bool({*sizes} - given)
+
+
+def _part(
+    symbols: Symbols, written: Sizes, clashing: list[str], given: dict[str, set[int]]
+) -> None:
     """Refuse the names that clash wherever they do not stay."""
     borne: dict[str, set[int]] = {}  # by the same labels, whether they are written so or not
     for sizes in written.values():
@@ -49,43 +55,43 @@ def _part(symbols: Symbols, written: Sizes, clashing: list[str], given: dict[str
                     borne.setdefault(name, set()).add(size)
 
     def clear(name: str, size: int) -> bool:
-        return given.get(name, size) == size and set(written.get(name, borne[name])) == {size}
+        if name in given:
+            return size in given[name]
+        return {*written.get(name, borne[name])} == {size}
 
     for name in clashing:
         sizes = written[name]
-        stays = given.get(name)
-        if stays is None:  # the first that goes by no other name
-            stays = next(
-                (
-                    size
-                    for size, labels in sizes.items()
-                    if not all(any(clear(n, size) for n in symbols.names(one)) for one in labels)
-                ),
-                None,
+        stay = given.get(name)
+        if stay is None:  # the first that goes by no other name
+            alone = (
+                size
+                for size, labels in sizes.items()
+                if not all(any(clear(n, size) for n in symbols.names(one)) for one in labels)
             )
+            stay = {*itertools.islice(alone, 1)}
         for size, labels in sizes.items():
-            if size == stays:
+            if size in stay:
                 continue
             for other in {other for label in labels for other in symbols.names(label)}:
                 if not clear(other, size):
                     symbols.refuse(other, size)
 
 
-def _given(symbols: Symbols) -> dict[str, int]:
+def _given(symbols: Symbols) -> dict[str, set[int]]:
     """Return the caller's names and their sizes; ``3*n_embd`` of 36 tells that n_embd is 12.
 
-    Where it is 1 a name is that of any size: what it is elsewhere counts.
+    Where it is 1 a name is that of any size: what it is elsewhere counts. It is several where
+    loose lines give the variable of a loop its dims.
     """
-    found: dict[str, int] = {}
+    found: dict[str, set[int]] = {}
     for name, size in symbols.callers():
-        if found.get(name, 1) == 1:
-            found[name] = size
-    for name, size in list(found.items()):
-        words = re.split(r"\*", name)
-        unknown = [word for word in words if not word.isdigit() and word not in found]
-        if len(words) > 1 and len(unknown) == 1 and unknown[0].isidentifier():
-            for word in words:
-                if word not in unknown:
-                    size //= int(word) if word.isdigit() else found[word]
-            found[unknown[0]] = size
+        found.setdefault(name, set()).add(size)
+    found = {name: sizes - {1} or sizes for name, sizes in found.items()}
+    for name, sizes in list(found.items()):
+        parts = name.split("*")
+        unknown = [part for part in parts if not part.isdigit() and part not in found]
+        if len(sizes) == len(unknown) == 1 and unknown[0].isidentifier():
+            others = [part for part in parts if part not in unknown]
+            known = [int(part) if part.isdigit() else min(found[part]) for part in others]
+            found[unknown[0]] = {min(sizes) // max(1, math.prod(known))}
     return found

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch import nn
 
-from attnlib import trace
+from attnlib import trace, tracing
 from attnlib.tracer.rows import flat
 from tests.tracer.clashing_correct import Grouped, scaled, turned
 from tests.tracer.correct import SIZES
@@ -166,3 +166,12 @@ def test_a_dim_in_a_product_has_its_size_above_the_rows_and_can_be_asked_for():
 def test_a_product_that_the_reader_gives_tells_the_size_of_its_part():
     result = trace(lambda w: w.relu(), torch.ones(36, 12), dims="3*n_embd _")
     assert result.sizes == {"n_embd": 12}
+
+
+def test_a_name_given_to_the_variable_of_a_loop_stays_in_every_turn_and_has_no_one_size():
+    parts = torch.randn(5, 4), torch.randn(3, 4)
+    with tracing(dims={"part": "S H"}) as found:
+        for part in parts:
+            y = part * 2
+    assert [step.output.dims for step in found.steps] == [("S", "H"), ("S", "H")]
+    assert found.sizes == {"H": 4} and y.shape == (3, 4)
