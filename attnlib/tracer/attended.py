@@ -52,7 +52,10 @@ class Attended:
 
     def _told(self, op: Operation, labels: list[Label]) -> tuple[str, tuple[str, str]] | None:
         words = [self._symbols.text(label) for label in labels]
-        roles = [role(word) for word in words]
+        roles = [
+            "heads" if self._counts_heads(label) else role(word)
+            for label, word in zip(labels, words, strict=True)
+        ]
         if op.name == _LIBRARY:
             frames = words[0] == "N" and words[1] in FRAMES
             if roles[:2] != ["batch", "S"] or len(words) != 3 or frames:
@@ -64,6 +67,13 @@ class Attended:
         if op.name != _FUSED and roles[-1] != "heads":
             return None
         return f"this {over_heads(words)}", (words[-2], words[-3])
+
+    def _counts_heads(self, label: Label) -> bool:
+        """Is a dim without a name what a layer's features were split by, (batch, S, 4, 6)?"""
+        if label.root().names:
+            return False
+        wholes = self._symbols.wholes(label)
+        return any(role(whole.name or "") == "n_embd" for whole in wholes)
 
 
 def _library(op: Operation, words: list[str]) -> str:
@@ -85,8 +95,11 @@ def _library(op: Operation, words: list[str]) -> str:
 def over_heads(words: Sequence[str], where: str = "q, k and v") -> str:
     """Say what queries (…, S, heads, H) do, or weights (…, S, heads, heads)."""
     heads, tokens, place = words[-2], words[-3], len(words) - 2
+    moved = heads
+    if heads.isdigit():
+        heads, moved = f"the {heads} heads", f"axis {place}"
     return (
         f"attends over {heads} (axis {place} of ({', '.join(words)})): the heads of one token "
-        f"see each other, and no token sees another; bring {heads} before {tokens} in {where}, "
+        f"see each other, and no token sees another; bring {moved} before {tokens} in {where}, "
         f"as with transpose({place - 1}, {place}), and back in the output"
     )

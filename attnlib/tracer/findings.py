@@ -8,6 +8,7 @@ are two names for one dim.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 
 from ..dims import role
 from .labels import CODE, DIMS, LAYER, Label, laid
@@ -28,6 +29,8 @@ class Findings:
         self._together: dict[tuple[Label, ...], None] = {}  # labels of tensors seen so far
         self._beside: list[tuple[Label, ...]] = []  # weights that go into the operation at hand
         self._collisions: list[tuple[Label, Label, Call, Site, str]] = []
+        # a dim, what was merged under its name, what it was split into, outer first
+        self._merged: list[tuple[Label, list[Label], list[Label], Call, Site]] = []
 
     def stand(self, labels: list[Label]) -> None:
         """Remember which labels stand together on one tensor."""
@@ -52,10 +55,15 @@ class Findings:
         if verb == SUMS and _two_lengths(a, b) and self._of_two_inputs(a, b):
             self._collide(a, b, call, site, verb)
             return
-        if a.strong and b.strong and self._apart(a, b):
+        if _firm(a) and _firm(b) and self._apart(a, b):
             self._collide(a, b, call, site, verb)
             return
         mine, its = laid(a), laid(b)
+        for merged, whole, known in ((mine, b, its), (its, a, mine)):
+            if len(merged) > 1 and len(known) == 1 and whole.strong:
+                order = self.symbols.split_otherwise(whole, merged)
+                if order is not None and any(role(x.name or "") == "heads" for x in merged):
+                    self._merged.append((whole, merged, order, call, site))
         if len(mine) > 1 and len(its) > 1 and self._products(mine, its, call, site, verb):
             self._collide(a, b, call, site, TURNS)
             return
@@ -87,6 +95,13 @@ class Findings:
     def warnings(self) -> list[Warning]:
         """Write what was found, each once for a line."""
         found: dict[tuple, Warning] = {}
+        for message, dims, call, site in self._told():
+            code = site.expression or site.code or call.op
+            key = (site.path, site.line, code, frozenset(dims))
+            found.setdefault(key, Warning(site.line, code, message, dims))
+        return list(found.values())
+
+    def _told(self) -> Iterator[tuple[str, tuple[str, str], Call, Site]]:
         for a, b, call, site, verb in self._collisions:
             size = a.size
             whole = (self.symbols.text(a), self.symbols.text(b))
@@ -94,19 +109,28 @@ class Findings:
                 factors = zip(laid(a), laid(b), strict=True)
                 a, b = next((mine, its) for mine, its in factors if mine is not its)
             dims = (self.symbols.text(a), self.symbols.text(b))
-            if dims[0] == dims[1]:
-                continue
-            code = site.expression or site.code or call.op
-            key = (site.path, site.line, code, frozenset(dims))
-            found.setdefault(
-                key, Warning(site.line, code, _message(verb, dims, whole, size, call), dims)
-            )
-        return list(found.values())
+            if dims[0] != dims[1]:
+                yield _message(verb, dims, whole, size, call), dims, call, site
+        for merged_as, merged, order, call, site in self._merged:
+            message, dims = self._interleaved(merged_as, merged, order, call)
+            yield message, dims, call, site
+
+    def _interleaved(
+        self, whole: Label, merged: list[Label], order: list[Label], call: Call
+    ) -> tuple[str, tuple[str, str]]:
+        name = self.symbols.text(whole)
+        now, was = (list(map(self.symbols.text, labels)) for labels in (merged, order))
+        outer, instead = next((a, b) for a, b in zip(was, now, strict=True) if a != b)
+        return (
+            f"this {call.op} merges ({', '.join(now)}) under the name {name}, which was split as "
+            f"({', '.join(was)}): the same numbers in another order, which only a layer that was "
+            f"trained on it can read; bring {outer} before {instead} first"
+        ), (outer, instead)
 
     def apart(self, a: Label, b: Label) -> bool:
         """Does the code itself tell two axes apart?"""
         a, b = a.root(), b.root()
-        return a is not b and a.strong and b.strong and self._apart(a, b)
+        return a is not b and _firm(a) and _firm(b) and self._apart(a, b)
 
     def _collide(self, a: Label, b: Label, call: Call, site: Site, verb: str) -> None:
         self._collisions.append((a.root(), b.root(), call, site, verb))
@@ -123,6 +147,15 @@ class Findings:
             ):
                 return True
         return False
+
+
+def _firm(label: Label) -> bool:
+    """Does the code tell a dim apart: by a name, or as a share of one (``C // n_head``)?"""
+    root = label.root()
+    if root.strong or root.names or root.share is None:
+        return root.strong
+    whole, below = root.share
+    return whole.strong and any(part.root().names for part in below)
 
 
 def _shared(names: set[tuple[str, object]], label: Label) -> bool:

@@ -165,7 +165,7 @@ def _empty(tensor: Tensor) -> Tensor:
     ghost = tensor.detach().to("meta")
     if isinstance(tensor, nn.Parameter):
         ghost = nn.Parameter(ghost, requires_grad=tensor.requires_grad)
-    if tensor.grad is not None:
+    if (tensor.is_leaf or tensor.retains_grad) and tensor.grad is not None:
         ghost.grad = tensor.grad.to("meta")
     return ghost
 

@@ -265,8 +265,10 @@ class Mixtures:
             backward = any(_GRADIENT.match(state.identity.name or "") for state in values)
             if normal in axes:
                 weights.origin.fits = True
-                if op.name == "matmul" and (normal - 1, normal) == weights.origin.pair:
-                    self._attended.mixed(op, site, weights.origin.labels)
+                pair, labels = weights.origin.pair, weights.origin.labels
+                if len(pair) == 2 and pair[1] == normal:
+                    others = [label for place, label in enumerate(labels) if place not in pair]
+                    self._attended.mixed(op, site, [*others, *(labels[place] for place in pair)])
             elif alone and not backward and weights.places[normal] is not None and len(axes) == 1:
                 axis = axes.pop()
                 if axis is not None:

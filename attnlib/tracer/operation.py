@@ -36,6 +36,11 @@ class Operation:
     def shape(self) -> tuple[int, ...]:
         return self.outputs[0].shape
 
+    @property
+    def direct(self) -> bool:
+        """Does the code itself call it? Its numbers are those of the code then."""
+        return self._call.direct
+
     def labels(self, state: State) -> list[Label]:
         return list(self._tensors.labels(state))
 

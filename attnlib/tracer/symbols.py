@@ -148,6 +148,12 @@ class Symbols:
                 return whole.root()
         return None
 
+    def wholes(self, outer: Label) -> Iterator[Label]:
+        """Yield the labels known to lie in memory as two factors of which this one is outside."""
+        for factors, whole in self._layouts:
+            if len(factors) == 2 and factors[0].root() is outer.root():
+                yield whole.root()
+
     def product(self, factors: Iterable[Label]) -> Label:
         """Merge axes that lie side by side, outer first, into one."""
         factors = tuple(factor.root() for factor in factors)
@@ -156,7 +162,7 @@ class Symbols:
         whole = self.layout(factors)
         if whole is None:
             whole = self._equal(self._monomial(factors))
-            if whole is None or self._split_otherwise(whole, factors):
+            if whole is None or self.split_otherwise(whole, factors) is not None:
                 whole = self.fresh(math.prod(f.size for f in factors))
             self.define(whole, factors)
         return whole.root()
@@ -209,15 +215,16 @@ class Symbols:
                 return whole.root()
         return None
 
-    def _split_otherwise(self, whole: Label, factors: tuple[Label, ...]) -> bool:
-        """Is ``whole`` known to lie in memory as the same factors in another order?"""
+    def split_otherwise(self, whole: Label, factors: Iterable[Label]) -> list[Label] | None:
+        """Return the order in memory that ``whole`` is known by, if it is another one of these."""
         order = list(map(known_as, flat(factors)))
         for known, other in self._layouts:
             if other.root() is whole.root():
-                other_order = list(map(known_as, flat(known)))
+                atoms = list(flat(known))
+                other_order = list(map(known_as, atoms))
                 if other_order != order and Counter(other_order) == Counter(order):
-                    return True
-        return False
+                    return atoms
+        return None
 
     def _atoms(self, factors: Iterable[Label]) -> set[Label]:
         return {factor.root() for factor in factors} | set(flat(factors))

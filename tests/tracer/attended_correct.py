@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import torch
 import torch.nn.functional as F
+from einops import rearrange
 from torch import nn
 
 SAMPLES: dict = {}
@@ -156,3 +157,44 @@ def the_gradient_of_scores(batch, S, heads, H):
 
     given = torch.randn(4, batch, S, H)
     return backward, tuple(given), dict.fromkeys(("q", "k", "v", "upstream"), "batch S H")
+
+
+@sample
+def heads_in_front_in_numbers(batch, S, heads, H):
+    def attend(x):
+        B, T, C = x.shape
+        q = x.view(B, T, 4, C // 4).transpose(1, 2)
+        y = F.scaled_dot_product_attention(q, q, q)
+        return y.transpose(1, 2).reshape(B, T, C)
+
+    return attend, (torch.randn(batch, S, 4 * H),), "batch S n_embd"
+
+
+@sample
+def heads_in_front_in_letters(batch, S, heads, H):
+    def attend(x, h):
+        B, T, C = x.shape
+        q = x.view(B, T, h, C // h)
+        w = torch.einsum("bqhd,bkhd->bhqk", q, q).softmax(-1)
+        return torch.einsum("bhqk,bkhd->bqhd", w, q).reshape(B, T, C)
+
+    return attend, (torch.randn(batch, S, heads * H), heads), "batch S n_embd"
+
+
+@sample
+def letters_of_a_library(batch, S, heads, H):
+    def attend(x, y, h):
+        q, k, v = (rearrange(t, "b n (h d) -> b h n d", h=h) for t in (x, y, y))
+        return rearrange((q @ k.mT).softmax(-1) @ v, "b h n d -> b n (h d)")
+
+    inputs = (torch.randn(batch, S, heads * H), torch.randn(batch, S, heads * H), heads)
+    return attend, inputs, {"x": "batch S dim", "y": "batch S dim"}
+
+
+@sample
+def channels_shuffled_on_purpose(batch, S, heads, H):
+    def shuffle(x, groups):
+        B, T, C = x.shape
+        return x.view(B, T, groups, C // groups).transpose(2, 3).reshape(B, T, C)
+
+    return shuffle, (torch.randn(batch, S, heads * H), heads), "batch S n_embd"

@@ -6,6 +6,7 @@ import math
 
 import torch
 import torch.nn.functional as F
+from einops import rearrange
 from torch import nn
 
 WRONG: dict = {}
@@ -114,3 +115,75 @@ def keys_of_one_values_of_the_other():
 
     given = torch.randn(2, 5, 6), torch.randn(2, 5, 6)
     return attend, given, {"x": "batch Sq n_embd", "context": "batch Sk n_embd"}
+
+
+# Split in numbers, and products in letters: nothing of the code says heads.
+
+
+@wrong("return F.scaled_dot_product_attention(q, q, q)", "4", "S")
+def fused_over_heads_in_numbers():
+    def attend(x):
+        B, T, C = x.shape
+        q = x.view(B, T, 4, 6)
+        return F.scaled_dot_product_attention(q, q, q).reshape(B, T, C)
+
+    return attend, (torch.randn(2, 5, 24),), "batch S n_embd"
+
+
+@wrong("return (w @ q)", "4", "S")
+def weights_over_heads_in_numbers():
+    def attend(x):
+        B, T, C = x.shape
+        q = x.view(B, T, 4, 6)
+        w = (q @ q.mT).softmax(-1)
+        return (w @ q).reshape(B, T, C)
+
+    return attend, (torch.randn(2, 5, 24),), "batch S n_embd"
+
+
+@wrong('return torch.einsum("bhqk,bhkd->bhqd", w, q)', "h", "S")
+def weights_over_heads_in_letters():
+    def attend(x, h):
+        B, T, C = x.shape
+        q = x.view(B, T, h, C // h)
+        w = torch.einsum("bhqd,bhkd->bhqk", q, q).softmax(-1)
+        return torch.einsum("bhqk,bhkd->bhqd", w, q).reshape(B, T, C)
+
+    return attend, (torch.randn(2, 5, 24), 4), "batch S n_embd"
+
+
+# A head's size that has no name but what it is a share of, as large as there are tokens.
+
+
+@wrong("att = q @ k / math.sqrt(k.size(-1))", "n_embd//n_head", "S")
+def keys_not_transposed_at_equal_sizes():
+    def attend(x, w_q, w_k, n_head):
+        B, T, C = x.size()
+        q = (x @ w_q).view(B, T, n_head, C // n_head).transpose(1, 2)
+        k = (x @ w_k).view(B, T, n_head, C // n_head).transpose(1, 2)
+        att = q @ k / math.sqrt(k.size(-1))
+        return att.softmax(dim=-1)
+
+    inputs = (torch.randn(2, 6, 24), torch.randn(24, 24), torch.randn(24, 24), 4)
+    return attend, inputs, {"x": "batch S n_embd"}
+
+
+@wrong("return (q @ k).softmax(-1)", "dim//heads", "S")
+def letters_not_transposed_at_equal_sizes():
+    def attend(x, y, heads):
+        q, k = (rearrange(t, "b n (h d) -> b h n d", h=heads) for t in (x, y))
+        return (q @ k).softmax(-1)
+
+    inputs = (torch.randn(2, 6, 24), torch.randn(2, 6, 24), 4)
+    return attend, inputs, {"x": "batch S dim", "y": "batch S dim"}
+
+
+@wrong("return (w @ q).permute(0, 2, 3, 1).reshape(B, T, C)", "n_heads", "n_embd//n_heads")
+def heads_merged_inside_of_their_features():
+    def attend(x, n_heads):
+        B, T, C = x.shape
+        q = x.view(B, T, n_heads, C // n_heads).transpose(1, 2)
+        w = (q @ q.mT / math.sqrt(q.shape[-1])).softmax(-1)
+        return (w @ q).permute(0, 2, 3, 1).reshape(B, T, C)
+
+    return attend, (torch.randn(2, 5, 24), 4), "batch S n_embd"

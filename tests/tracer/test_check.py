@@ -2,6 +2,7 @@
 
 import functools
 import pickle
+import warnings
 
 import pytest
 import torch
@@ -152,6 +153,25 @@ def test_inputs_keep_what_gradients_need():
 def causal(x):
     past = torch.ones(x.shape[1], x.shape[1]).tril()
     return (x @ x.mT).masked_fill(past == 0, -torch.inf).softmax(-1)
+
+
+def test_a_cache_that_is_a_result_is_looked_at_without_a_warning():
+    """A buffer that was written into is no leaf: torch warns of whoever asks for its gradient."""
+
+    class Cached(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.linear = torch.nn.Linear(6, 6)
+            self.register_buffer("keys", torch.zeros(3, 9, 6))
+
+        def forward(self, x):
+            self.keys[:, : x.shape[1]] = self.linear(x)
+            return self.keys[:, : x.shape[1]]
+
+    recorded = trace(Cached(), torch.randn(3, 5, 6), dims="batch S H")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert recorded.check(S=7)
 
 
 def test_a_table_made_without_a_device_is_made_where_the_inputs_are():

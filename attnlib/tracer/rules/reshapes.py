@@ -154,6 +154,12 @@ def split_axis(
         elif known is not None and part is not None and known[place].root().literal:
             op.symbols.unite(part, known[place])  # the 2 of batch * 2 has its name here
         told.append(part)
+    if (
+        not op.direct
+    ):  # a number that a library worked out is what is left, and no number of the code
+        worked_out = [place for place, part in enumerate(told) if part and part.root().literal]
+        if None not in told and len(worked_out) == 1:
+            told[worked_out[0]] = None
     rest = [part for part in told if part is not None]
     if len(rest) == len(sizes) - 1:
         place = told.index(None)
