@@ -143,7 +143,7 @@ function axisAt(trace, step) {
 function plainWords(step, trace) {
   if (MAP_WORDS[step.op]) return MAP_WORDS[step.op](step, trace);
   if (!step.inputs.length) {
-    return say`${code(step.op)} makes ${list(step.outputs.map((tensor) => [named(tensor), ' ', ...namedShape(trace, tensor)].map((part) => (part.kind === undefined ? { text: part, kind: '' } : part))))} out of no other tensor.`;
+    return say`${code(step.op)} starts anew, from no tensor: ${list(step.outputs.map((tensor) => [named(tensor), ' ', ...namedShape(trace, tensor)].map((part) => (part.kind === undefined ? { text: part, kind: '' } : part))))}.`;
   }
   const of = list(step.inputs.map((tensor) => [named(tensor)]));
   if (SIGNS[step.op] && step.inputs.length === 2) {

@@ -12,8 +12,9 @@ function layerOf({ module }) {
   return found && { of: found[1] || '', nth: Number(found[2]) };
 }
 
+/** What a layer does, but for the numbers in it. */
 const likeness = (steps) =>
-  steps.map((step) => [step.op, ...step.outputs.map((output) => output.shape.join())].join(' ')).join('\n');
+  steps.map((step) => [step.code.replace(/\d+/g, ''), step.op, step.outputs.map(({ shape }) => shape)].join()).join();
 
 /** Runs of consecutive layers that do the same: [{ from, length, count, of, nth }], steps counted from 0. */
 export function repeats(steps) {
@@ -32,6 +33,7 @@ export function repeats(steps) {
     while (
       starts[n + count] &&
       starts[n + count].of === of &&
+      starts[n + count].nth === nth + count &&
       starts[n + count].from === from + count * length &&
       alike(count) === alike(0)
     ) {

@@ -43,12 +43,15 @@ function bound(trace) {
   return trace.sizes[wide] === trace.sizes[heads] * trace.sizes[narrow] ? { wide, heads, narrow } : null;
 }
 
-const productAt = (names, sizes) => names.split('*').reduce((n, name) => n * (sizes[name] ?? Number(name)), 1);
+/** What a label says of the sizes: a product of names, numbers and shares, `S*n_embd//heads`. */
+function toldBy(label, sizes) {
+  const share = (factor) => factor.split('//').map((name) => sizes[name] ?? Number(name));
+  return label.split('*').reduce((n, factor) => n * share(factor).reduce((a, b) => Math.floor(a / b)), 1);
+}
 
 /** The size of an axis at other sizes: what its label says of them, or the size that was recorded. */
 function sizeAt({ dims, shape }, axis, sizes) {
-  const [above, below = '1'] = dims.at(axis).split('//');
-  const size = Math.floor(productAt(above, sizes) / productAt(below, sizes));
+  const size = toldBy(dims.at(axis), sizes);
   return Number.isNaN(size) ? shape.at(axis) : size;
 }
 const shapeAt = (tensor, sizes) => tensor.dims.map((_, axis) => sizeAt(tensor, axis, sizes));

@@ -130,6 +130,32 @@ def test_layers_that_differ_are_not_folded(modules):
     assert [(run["from"], run["length"], run["count"]) for run in found] == [(1, 3, 2)]
 
 
+@pytest.mark.parametrize(
+    ("order", "folds"),
+    [((0, 1, 2, 3), [(1, 3, 4)]), ((0, 1, 1, 1), [(1, 3, 2)]), ((0, 2, 1, 3), [])],
+)
+def test_only_layers_that_count_on_are_folded(modules, order, folds):
+    """One that is called twice, or out of turn, is a mistake that a fold would hide."""
+
+    class Stack(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.layers = nn.ModuleList(
+                nn.Sequential(nn.Linear(4, 4), nn.ReLU(), nn.Linear(4, 4)) for _ in order
+            )
+
+        def forward(self, x):
+            for nth in order:
+                x = self.layers[nth](x)
+            return x
+
+    trace = attnlib.trace(Stack(), torch.ones(3, 4), dims="S n_embd").to_dict()
+    found = modules.evaluate(
+        "(json) => modules.rows.repeats(modules.trace.readTrace(json).steps)", trace
+    )
+    assert [(run["from"], run["length"], run["count"]) for run in found] == folds
+
+
 def test_a_link_into_a_fold_opens_it_and_no_more(play, stack):
     page = play(stack, place="#player-stack/101")
     assert page.locator(".kind").text_content().startswith("step 101 of 301")

@@ -716,6 +716,12 @@ def test_parts_of_a_dim_are_counted_and_what_has_no_name_keeps_its_size(modules)
     assert shapes["chunk"] == [[3, 7, 4], [3, 7, 4]]
     assert shapes["cat"] == [[3, 7, 18]]
     assert all(size is not None for each in at["shapes"] for shape in each for size in shape)
+    labels = ["n_embd//2*S", "S*n_embd//2", "n_embd//2*S*batch", "7*S"]
+    for label, size in zip(labels, [9 // 2 * 7, 7 * (9 // 2), 9 // 2 * 7 * 3, 49], strict=True):
+        other = copy.deepcopy(trace)
+        other["steps"][0]["output"]["dims"] = [label, "S", "n_embd"]
+        at = modules.evaluate("countAt", [other, {"batch": 3, "S": 7, "n_embd": 9}])
+        assert at["shapes"][0] == [[size, 7, 9]]
     trace["sizes"].pop("n_embd")  # a name that stands for several sizes is in no list of sizes
     kept = modules.evaluate("countAt", [trace, {"batch": 3, "S": 7}])["shapes"]
     assert kept[1] == [[3, 7, 3], [3, 7, 3]]
