@@ -121,3 +121,9 @@ def test_a_correction_that_cannot_be_judged_does_not_take_the_note_away(monkeypa
     error = failing(program, shapes, dims)
     assert "the two must be equal" in error.message
     assert error.suggestion == "(q @ k.transpose(-2, -1))"
+
+
+def test_keys_of_fewer_heads_are_viewed_as_their_layer_was_built():
+    layer = misled_raising.Shared(24, 4, 2)
+    error = trace(layer, torch.randn(3, 5, 24), dims="batch S n_embd", on_error="return").error
+    assert error.suggestion == "self.wk(x).view(B, T, self.n_kv_heads, self.head_dim)"

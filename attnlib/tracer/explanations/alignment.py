@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from ..labels import Label
-from .changes import Change, alike, may_be
+from .changes import Change, alike, dim_of, may_be
 from .clash import Failed, on
 
 _MOST = 3  # corrections that are tried
@@ -38,6 +38,8 @@ def fits(failed: Failed, mine: Sequence[Label], wanted: Sequence[Label]) -> list
     real = [axis for axis, label in enumerate(mine) if label.size != 1]
     ranked = []
     for places in _places(failed, [mine[axis] for axis in real], wanted):
+        if not _may_lie(mine, real, wanted, places):
+            continue
         pairs = [(mine[axis], place) for axis, place in zip(real, places, strict=True)]
         named = sum(alike(label, wanted[place]) for label, place in pairs)
         free = sum(1 + place for label, place in pairs if wanted[place].size != label.size)
@@ -51,6 +53,32 @@ def fits(failed: Failed, mine: Sequence[Label], wanted: Sequence[Label]) -> list
     best = [rank[-1] for rank in ranked if rank[:2] == ranked[0][:2]][:_MOST]
     found = [_fit(mine, dict(zip(places, real, strict=True)), len(wanted)) for places in best]
     return [fit for fit in found if fit.dropped or fit.change.axes != tuple(range(len(mine)))]
+
+
+def _may_lie(
+    mine: Sequence[Label], real: Sequence[int], wanted: Sequence[Label], places: Sequence[int]
+) -> bool:
+    """Does nothing but a wrong size speak for moving the axes there?
+
+    What has 1 where the samples stand is the same for all of them; of tokens that stand where
+    tokens are met, and are too few, the number is wrong and not the place.
+    """
+    if len(mine) != len(wanted):
+        return True
+    for axis, place in zip(real, places, strict=True):
+        if not alike(mine[axis], wanted[place]):
+            here, there = dim_of(mine[axis]), dim_of(wanted[place])
+            if (there == "batch" and mine[place].size == 1) or (
+                here == "batch" and wanted[axis].size == 1
+            ):
+                return False
+    rows = [[label for label in row if label.size > 1] for row in (mine, wanted)]
+    if all([dim_of(label) for label in row].count("S") > 1 for row in rows):
+        return True
+    return not any(
+        dim_of(a) == dim_of(b) == "S" and a.size != b.size and 1 not in (a.size, b.size)
+        for a, b in zip(mine, wanted, strict=True)
+    )
 
 
 def _places(

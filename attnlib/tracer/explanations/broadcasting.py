@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from torch import nn
 
 from ...dims import role
+from ..labels import Label
 from .alignment import fits
 from .calls import inside
+from .changes import Change, alike, dim_of
 from .clash import Candidate, Failed, batch_clash, clash, reversed_axes
 from .counted import miscounted
 from .cuts import cuts
@@ -21,6 +23,8 @@ from .kinds import kinds
 from .outer import outer
 from .pairs import paired
 from .plain import plain
+from .stars import multiplied
+from .values import weights_added
 
 
 @clash("masked_select")
@@ -36,7 +40,9 @@ def broadcast(failed: Failed) -> tuple[str, list[Candidate]]:
                     f"{failed.names[first]} is {failed.size(first, back)}, of "
                     f"{failed.names[second]} {failed.size(second, back)}"
                 )
-                return said + reversed_axes(failed), list(_lined_up(failed, first, second))
+                more, found = weights_added(failed)
+                found += [] if more else _lined_up(failed, first, second)
+                return said + reversed_axes(failed) + more, found
     return in_place(failed) or plain(failed) or kinds(failed)
 
 
@@ -46,6 +52,7 @@ def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
     if written_into(failed):  # what is written into keeps its shape
         pairs = [pair for pair in pairs if pair[0] != 0]
     labels = [failed.op.labels(state) for state in failed.states]
+    yield from multiplied(failed)
     for which, other in pairs:
         yield from joined_otherwise(failed, which, other)
         yield from doubled(failed, which, other)
@@ -57,6 +64,10 @@ def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
         met = paired(failed, which, other)
         ways = fits(failed, labels[which], labels[other]) if met is None else met
         for fit in ways:
+            if met is None and _hides_queries(
+                failed, which, fit.change, labels[which], labels[other]
+            ):
+                continue
             yield changed(failed, which, inside(failed.names[which], fit.code), fit.run)
     remade = [
         candidate
@@ -71,6 +82,17 @@ def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
     for which, other in pairs:
         for cut in cuts(failed, which, other):
             yield changed(failed, which, inside(failed.names[which], cut.code), cut.run)
+
+
+def _hides_queries(
+    failed: Failed, which: int, change: Change, mine: list[Label], wanted: list[Label]
+) -> bool:
+    """Would padding be laid along the queries? Keys are hidden: it is of the wrong sequence."""
+    if failed.infos[which].dtype != "bool" or len(mine) == len(wanted) or len(wanted) < 2:
+        return False
+    rows, keys = change.axes[-2:] if len(change.axes) > 1 else (None, None)
+    scores = [dim_of(label) for label in wanted[-2:]] == ["S", "S"]
+    return scores and keys is None and rows is not None and not alike(*wanted[-2:])
 
 
 def changed(failed: Failed, which: int, code: str, change) -> Candidate:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from torch import Tensor
 
 from ...dims import role
-from ..labels import Label
+from ..labels import Label, pieces
 from .clash import Failed, on
 
 
@@ -83,8 +83,11 @@ def axis_of(failed: Failed, labels: Sequence[Label], wanted: Label) -> int | Non
     sized = [axis for axis, label in enumerate(labels) if label.size == wanted.size]
     if len(sized) != 1 or not may_be(failed, labels[sized[0]], wanted):
         return None
-    other = role(labels[sized[0]].name or "") in ("batch", "S", "heads")
-    return None if other and wanted.name is None else sized[0]  # a layer reads features
+    held = pieces(labels[sized[0]])
+    other = bool({dim_of(piece) for piece in held} & {"batch", "S", "heads"})
+    if other and (wanted.name is None or len(held) > 1):
+        return None  # a layer reads features
+    return sized[0]
 
 
 def dim_of(label: Label) -> str | None:

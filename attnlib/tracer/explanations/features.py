@@ -122,7 +122,7 @@ def product_of(
     for _ in range(len(rows)):
         if step is None or step.op == "matmul" or not step.inputs:
             break
-        turns = turned_too and whole and _turns(step)
+        turns = turned_too and whole and turns_last_two(step)
         if step.op not in _KEEPING and not turns:
             break
         if turns:
@@ -145,10 +145,10 @@ def maker(info: TensorInfo, rows: list[Step], before: Step) -> Step | None:
 def _before_it_was_turned(info: TensorInfo, before: Step, rows: list[Step]) -> TensorInfo | None:
     """Return what a tensor was before its last two axes were changed over, if they were."""
     made = maker(info, rows, before)
-    return made.inputs[0] if made is not None and _turns(made) else None
+    return made.inputs[0] if made is not None and turns_last_two(made) else None
 
 
-def _turns(step: Step) -> bool:
+def turns_last_two(step: Step) -> bool:
     """Does a row change over the last two axes?"""
     if step.op not in _TURNING or not step.inputs:
         return False

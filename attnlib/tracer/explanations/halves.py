@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+import torch
+from torch import Tensor
+
 from .clash import Candidate, Failed, on
 
 _ANGLES = re.compile(r"cos|sin|freq|rot|angle|half|theta", re.IGNORECASE)
@@ -20,7 +23,15 @@ def doubled(failed: Failed, which: int, other: int) -> Iterator[Candidate]:
     if not _ANGLES.search(f"{x.name} {x.dims[-1]}"):
         return
     neighbours = any("::2" in str(row.params.get("index")) for row in failed.rows)
-    code = f"torch.cat([{x.name}, {x.name}], dim=-1)"
+    code, run = f"torch.cat([{x.name}, {x.name}], dim=-1)", _twice
     if neighbours:
-        code = f"{on(x.name)}.repeat_interleave(2, dim=-1)"
-    yield Candidate(failed.instead(x.name, code))
+        code, run = f"{on(x.name)}.repeat_interleave(2, dim=-1)", _each_twice
+    yield Candidate(failed.instead(x.name, code), failed.changed(which, run))
+
+
+def _twice(x: Tensor) -> Tensor:
+    return torch.cat([x, x], dim=-1)
+
+
+def _each_twice(x: Tensor) -> Tensor:
+    return x.repeat_interleave(2, dim=-1)

@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ...dims import role
-from .changes import Change, alike, axis_of, moved
+from .changes import Change, alike, axis_of, dim_of, moved
 from .clash import Candidate, Failed, Tensors, clash, on
 from .kinds import kinds
 
@@ -39,9 +39,14 @@ def _linear_candidates(failed: Failed) -> Iterator[Candidate]:
     if len(x.shape) == 4 and x.shape[1] * x.shape[3] == n:
         code = f"{name}.transpose(1, 2).flatten(2)"
         yield merged(code, lambda x: x.transpose(1, 2).flatten(2))
+    dims = [dim_of(label) for label in labels]
     if len(x.shape) > 1 and math.prod(x.shape[-2:]) == n:
-        yield merged(f"{name}.flatten(-2)", lambda x: x.flatten(-2))
-    if len(x.shape) > 2 and math.prod(x.shape[1:]) == n:
+        if dims[-2] == "H" or _stacked_last(failed):  # a head's features stay together
+            code = f"{name}.transpose(-2, -1).flatten(-2)"
+            yield merged(code, lambda x: x.mT.flatten(-2))
+        elif not {"S", "batch"} & set(dims[-2:]):
+            yield merged(f"{name}.flatten(-2)", lambda x: x.flatten(-2))
+    if len(x.shape) > 2 and math.prod(x.shape[1:]) == n and dims[1:].count("S") == 0:
         yield merged(f"{name}.flatten(1)", lambda x: x.flatten(1))
     axis = axis_of(failed, labels, wanted)
     if axis is not None:
@@ -57,6 +62,12 @@ def _linear_candidates(failed: Failed) -> Iterator[Candidate]:
         yield moved_and_back(failed, moved(len(labels), axis, -1), back=mixes)
     if len(weight.shape) == 2 and x.shape[-1:] == weight.shape[:1]:
         yield Candidate(f"{name} @ {on(weight.name)}", lambda t: t[0] @ t[1])
+
+
+def _stacked_last(failed: Failed) -> bool:
+    made = failed.op.made(0)
+    last = len(failed.infos[0].shape) - 1
+    return made is not None and made.op == "stack" and made.params.get("dim") in (-1, last)
 
 
 def moved_and_back(failed: Failed, change: Change, *, back: bool) -> Candidate:

@@ -50,6 +50,8 @@ Place = tuple[int | None, int | None]  # of an axis: in the first operand, in th
 def _merged(a: Sequence[Label], b: Sequence[Label], op: str) -> list[Place] | None:
     """Put the axes of both in one order; None where names do not say how."""
     shared = _shared(a, b)
+    if op not in _SCALING and any(map(_are_scores, (a, b), (b, a))):
+        return None
     left = [label for i, label in enumerate(a) if i not in dict(shared)]
     right = [label for j, label in enumerate(b) if j not in {j for _, j in shared}]
     if not left or not right or not _may_pair(left, right, op, len(a) == len(b) == 1):
@@ -65,6 +67,12 @@ def _merged(a: Sequence[Label], b: Sequence[Label], op: str) -> list[Place] | No
             found.append(stop)
             i, j = i + 1, j + 1
     return found
+
+
+def _are_scores(a: Sequence[Label], b: Sequence[Label]) -> bool:
+    """Do tokens meet tokens in one operand, and features stand in the other?"""
+    square = len(a) > 1 and _role(a[-1]) == _role(a[-2]) == "S"
+    return square and bool({_role(label) for label in b} & _WIDTHS)
 
 
 def _shared(a: Sequence[Label], b: Sequence[Label]) -> list[tuple[int, int]]:

@@ -19,7 +19,7 @@ from ...dims import role
 from ..attended import over_heads
 from ..labels import Label, pieces
 from .calls import call_of
-from .changes import Change, alike, may_be, written
+from .changes import Change, alike, dim_of, may_be, written
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
 from .features import columns_compared, features_compared, keys_in_rows, shares
 from .kinds import kinds
@@ -137,12 +137,14 @@ def agreement(failed: Failed, a: Row, b: Row) -> int | None:
     if any(alike(one, label) for one in free if one is not None for label in batch):
         return None  # one dim twice in the result: every sample against every other
     front = _roles(_front(a[:-2], b[:-2]))
+    if "H" in front and "heads" in _roles([*free, a[-1]]):
+        return None  # each feature for itself, over the heads
     of_a_token = [*front[-1:], *_roles(free)] == ["S", "heads", "heads"]
     return score - ("batch" in front[1:]) - of_a_token
 
 
 def _roles(row: Row) -> list[str | None]:
-    return [None if label is None else role(label.name or "") for label in row]
+    return [None if label is None else dim_of(label) for label in row]
 
 
 def _front(a: Row, b: Row) -> list[Label | None]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from ..rows import Step, TensorInfo
@@ -101,3 +102,25 @@ def _outside(failed: Failed, which: int) -> str | None:
     if len(labels) != 4 or not {"H", "heads"} <= set(places):
         return None
     return max(("H", "heads"), key=lambda dim: strides[places[dim]])
+
+
+def weights_added(failed: Failed) -> tuple[str, list[Candidate]]:
+    """Say that what is added are the weights that a layer returned beside its output."""
+    for which, name in enumerate(failed.names):
+        row = failed.op.made(which)
+        if row is None or row.op != "multi_head_attention_forward" or len(row.outputs) < 2:
+            continue
+        if row.outputs[1].shape != failed.infos[which].shape:
+            continue
+        try:
+            (statement,) = ast.parse(row.code.strip()).body
+        except (SyntaxError, ValueError):
+            statement = None
+        names: list[str] = []
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
+            names = [ast.unparse(part) for part in statement.targets[0].elts]
+        said = f"; {name} are the weights, which {row.module or row.op} returns after its output"
+        if len(names) != 2 or names[1] != name or names[0] == "_":
+            return said, []
+        return f"{said}, {names[0]}", [Candidate(failed.instead(name, names[0]))]
+    return "", []

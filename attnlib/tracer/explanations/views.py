@@ -12,8 +12,10 @@ from itertools import takewhile
 from torch import Tensor
 
 from ...dims import role
+from ..labels import pieces
 from ..rows import TensorInfo
 from .calls import with_argument, with_operand
+from .changes import alike
 from .clash import Candidate, Failed, Tensors, clash, on
 from .cuts import part_of, word
 from .kinds import kinds
@@ -182,7 +184,15 @@ def _inserted(
 def _fitting(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> Iterator[Candidate]:
     """Try the size that makes the last axis, or one before it, fit; what x has already, stays."""
     kept = takewhile(lambda sizes: sizes[0] == sizes[1], zip(shape, x.shape, strict=False))
-    for place in reversed(range(len(list(kept)), len(shape))):
+    places = [*reversed(range(len(list(kept)), len(shape)))]
+    wrong = _wrong_length(x, shape)
+    named = _known_factor(failed, x, shape) if wrong is None else None
+    if named is not None:
+        yield named
+        return
+    for place in places if wrong is None else [wrong]:
+        if wrong is None and _is_said(failed, x, shape, place):
+            continue
         rest = math.prod(n for axis, n in enumerate(shape) if axis != place and n >= 0)
         others = [n for axis, n in enumerate(shape) if axis != place]
         if rest and count % rest == 0 and -1 not in others:
@@ -192,6 +202,47 @@ def _fitting(failed: Failed, x: TensorInfo, shape: list[int], count: int) -> Ite
                 words[place] = "-1"
             code = f"{on(x.name)}.{failed.op.name}({', '.join(words or map(str, new))})"
             yield Candidate(code, functools.partial(_reshaped, new))
+
+
+def _known_factor(failed: Failed, x: TensorInfo, shape: list[int]) -> Candidate | None:
+    """Write one of two sizes as the factor of the features that stands in its place."""
+    last, words = len(x.shape) - 1, failed.op.written_sizes()
+    held = pieces(failed.op.labels(failed.states[0])[-1]) if last >= 0 else []
+    if not len(held) == len(shape) - last == 2 or len(words) != len(shape):
+        return None
+    given = failed.op.params["shape"]
+    asked = [failed.op.size("shape", place, given[place]) for place in (last, last + 1)]
+    fits = [piece.size == label.size for piece, label in zip(held, asked, strict=True)]
+    if not _same(shape[:last], x.shape[:last]) or sum(fits) != 1:
+        return None
+    odd = fits.index(False)
+    known = (name for name, value in failed.scope.integers()
+             if name.rpartition(".")[2] == held[odd].name and value == held[odd].size)  # fmt: skip
+    words[last + odd] = next(known, "-1")
+    new = [*x.shape[:last], *(piece.size for piece in held)]
+    code = f"{on(x.name)}.{failed.op.name}({', '.join(words)})"
+    return Candidate(code, functools.partial(_reshaped, new))
+
+
+def _is_said(failed: Failed, x: TensorInfo, shape: list[int], place: int) -> bool:
+    """Does the code say by name how large a part of the features is, if not that of all?"""
+    last = len(x.shape) - 1
+    if not _same(shape[:last], x.shape[:last]) or len(shape) - last < 2:
+        return False
+    if place < last or shape[place] in (-1, x.shape[-1]):
+        return False
+    label = failed.op.size("shape", place, failed.op.params["shape"][place])
+    whole = failed.op.labels(failed.states[0])[-1]
+    return not alike(label, whole) and failed.op.symbols.text(label) != str(label.size)
+
+
+def _wrong_length(x: TensorInfo, shape: list[int]) -> int | None:
+    """Find the one axis in front that is of another size, where the features split as asked."""
+    last = len(x.shape) - 1
+    if last < 1 or len(shape) <= last or math.prod(shape[last:]) != x.shape[-1]:
+        return None
+    apart = [axis for axis in range(last) if shape[axis] != x.shape[axis]]
+    return apart[0] if len(apart) == 1 and shape[apart[0]] >= 0 else None
 
 
 def _reshaped(shape: list[int], t: Tensors) -> Tensor:
