@@ -230,8 +230,10 @@ class Mixtures:
                 continue
             places = lined_up(state.shape, op.shape)
             kept = [None if place is None else places[place] for place in weights.places]
-            new = [place for place in places if place not in kept]
-            wide = any(op.shape[place] > 1 for place in new if place is not None)
+            new = [
+                at for n, at in zip(state.shape, places, strict=True) if n == 1 or at not in kept
+            ]
+            wide = any(op.shape[at] > 1 for at in new if at is not None)
             if wide and not self._is_fixed(others[0]):
                 return Terms(weights.origin, tuple(kept))
         return None

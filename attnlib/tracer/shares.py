@@ -86,8 +86,8 @@ def told(origin: Origin, symbols: Symbols) -> Warning | None:
 
 
 def pooled(label: Label, symbols: Symbols) -> bool:
-    """Is it worth following a softmax of what is no comparison? Only one over samples."""
-    return role(symbols.text(label)) == "batch"
+    """Is it worth following a softmax of what is no comparison? Over samples, or over one number."""
+    return label.size == 1 or role(symbols.text(label)) == "batch"
 
 
 def _is_wrong(origin: Origin, axis: int, words: list[str]) -> bool:
@@ -98,6 +98,8 @@ def _is_wrong(origin: Origin, axis: int, words: list[str]) -> bool:
     """
     normal, pair = words[origin.axis], origin.pair
     roles = (role(normal), role(words[axis]))
+    if not pair and origin.labels[origin.axis].size == 1:
+        return origin.labels[axis].size > 1  # each weight is 1
     if not pair:
         return roles == ("batch", "S") and not (normal == "N" and words[axis] in FRAMES)
     if axis not in pair:

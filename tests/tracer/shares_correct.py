@@ -371,3 +371,34 @@ def stored_patterns(batch, S, heads, H):
         (torch.randn(batch, S, H), torch.randn(batch, S + 2, H)),
         {"patterns": "batch S H", "state": "batch m H"},
     )
+
+
+@sample
+def one_score_for_each_token(batch, S, heads, H):
+    def pool(query, keys):
+        scores = torch.tanh(query.unsqueeze(1) + keys).sum(-1, keepdim=True)
+        return (scores.softmax(dim=1) * keys).sum(dim=1)
+
+    inputs = (torch.randn(batch, H), torch.randn(batch, S, H))
+    return pool, inputs, {"query": "batch H", "keys": "batch S H"}
+
+
+@sample
+def one_expert_of_one(batch, S, heads, H):
+    gate, expert = nn.Linear(H, 1), nn.Linear(H, H)
+
+    def mix(x):
+        weights = gate(x).softmax(dim=-1)
+        return (weights * expert(x)).sum(dim=-1) + weights.squeeze(-1)
+
+    return mix, (torch.randn(batch, S, H),), "batch S n_embd"
+
+
+@sample
+def the_first_of_many_steps(batch, S, heads, H):
+    def decode(q, k, v):
+        weights = (q[:, -1:] @ k[:, :1].mT).softmax(dim=-1)
+        return weights @ v[:, :1], (weights * v[:, :1]).sum(1)
+
+    given = torch.randn(3, batch, S, H)
+    return decode, tuple(given), dict.fromkeys("qkv", "batch S H")

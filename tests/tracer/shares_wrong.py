@@ -353,3 +353,30 @@ def additive_attention_over_the_batch():
 
     given = (torch.randn(3, 6), torch.randn(3, 5, 6))
     return Additive(6, 4), given, {"query": "batch n_embd", "keys": "batch S n_embd"}
+
+
+# Additive attention: one score for each token, (batch, S, 1).
+
+
+def additive(normalised):
+    def pool(query, keys):
+        scores = torch.tanh(query.unsqueeze(1) + keys).sum(-1, keepdim=True)
+        return (scores.softmax(dim=0) * keys).sum(dim=1)
+
+    def pool_over_one(query, keys):
+        scores = torch.tanh(query.unsqueeze(1) + keys).sum(-1, keepdim=True)
+        return (scores.softmax(dim=-1) * keys).sum(dim=1)
+
+    inputs = (torch.randn(2, 6), torch.randn(2, 5, 6))
+    code = {0: pool, -1: pool_over_one}[normalised]
+    return code, inputs, {"query": "batch H", "keys": "batch S H"}
+
+
+@wrong("return (scores.softmax(dim=0) * keys).sum(dim=1)", ("batch", "S"), "softmax(dim=-2)")
+def one_score_each_over_the_batch():
+    return additive(0)
+
+
+@wrong("return (scores.softmax(dim=-1) * keys).sum(dim=1)", ("1", "S"), "softmax(dim=-2)")
+def one_score_each_over_the_one():
+    return additive(-1)
