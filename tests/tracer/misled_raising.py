@@ -554,3 +554,33 @@ def scaled_columns_compared_by_features(Q, K, V):
     scores = K @ Q.transpose(-2, -1)
     A = F.softmax(scores / 6**0.5, dim=-2)
     return torch.matmul(V, A)
+
+
+# The same where sizes are equal, or nothing has a name.
+
+
+@sample([(3, 6, 24)], {"x": "batch S n_embd"}, projected)
+def heads_stacked_where_tokens_are_as_many(x):
+    B, S, C = x.shape
+    head_size = C // 4
+    out = torch.stack([h * 2 for h in x.split(head_size, -1)], dim=-1)
+    return PROJECTION(out)
+
+
+@sample(
+    [(3, 4, 6, 5), (3, 4, 8, 5), (3, 4, 6, 8)], {"q": "batch heads Sq H", "k": "batch heads Sk H"}
+)
+def values_of_fewer_tokens(q, k, v):
+    attn = (q @ k.mT).softmax(-1)
+    return torch.einsum("bhij,bhjd->bhid", attn, v)
+
+
+@sample([(3, 4, 5, 7), (3, 5)], None)
+def nameless_padding_of_the_queries(s, valid):
+    return s.masked_fill((valid < 0)[:, None, None, :], -1e9)
+
+
+@sample(IN_COLUMNS, None, None, ["A compares features with features", "K.transpose(-2, -1) @ Q"])
+def nameless_columns_compared_by_features(Q, K, V):
+    A = (K @ Q.mT).softmax(dim=-2)
+    return V @ A

@@ -88,9 +88,11 @@ def _hides_queries(
     failed: Failed, which: int, change: Change, mine: list[Label], wanted: list[Label]
 ) -> bool:
     """Would padding be laid along the queries? Keys are hidden: it is of the wrong sequence."""
-    if failed.infos[which].dtype != "bool" or len(mine) == len(wanted) or len(wanted) < 2:
+    if failed.infos[which].dtype != "bool" or len(wanted) < 2 or len(change.axes) < 2:
         return False
-    rows, keys = change.axes[-2:] if len(change.axes) > 1 else (None, None)
+    rows, keys = change.axes[-2:]
+    if len(mine) == len(wanted):
+        return rows == len(mine) - 1 and mine[-2].size == 1
     scores = [dim_of(label) for label in wanted[-2:]] == ["S", "S"]
     return scores and keys is None and rows is not None and not alike(*wanted[-2:])
 

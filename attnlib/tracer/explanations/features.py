@@ -49,9 +49,12 @@ def features_compared(failed: Failed) -> str:
 def columns_compared(failed: Failed) -> str:
     """Say the same of tokens in columns: weights (H, H) behind values (H, S)."""
     v, w = failed.infos[:2]
-    if len(v.shape) < 2 or len(w.shape) < 2 or role(w.dims[-1]) not in ("H", "n_embd"):
+    if len(v.shape) < 2 or len(w.shape) < 2:
         return ""
     if not w.dims[-1] == w.dims[-2] == v.dims[-2] != v.dims[-1]:
+        return ""
+    nameless = role(w.dims[-1]) is None and shares(failed, 1) == len(w.shape) - 2
+    if role(w.dims[-1]) not in ("H", "n_embd") and not nameless:
         return ""
     product, _ = product_of(failed.op.made(1), failed.rows)
     if product is None:

@@ -36,12 +36,13 @@ def _linear_candidates(failed: Failed) -> Iterator[Candidate]:
     def merged(code: str, change: Callable[[Tensor], Tensor]) -> Candidate:
         return Candidate(failed.instead(x.name, code), failed.changed(0, change))
 
-    if len(x.shape) == 4 and x.shape[1] * x.shape[3] == n:
+    dims, stacked = [dim_of(label) for label in labels], _stacked_last(failed)
+    heads_first = len(x.shape) == 4 and dims[1] not in ("S", "H") and not stacked
+    if heads_first and x.shape[1] * x.shape[3] == n:
         code = f"{name}.transpose(1, 2).flatten(2)"
         yield merged(code, lambda x: x.transpose(1, 2).flatten(2))
-    dims = [dim_of(label) for label in labels]
     if len(x.shape) > 1 and math.prod(x.shape[-2:]) == n:
-        if dims[-2] == "H" or _stacked_last(failed):  # a head's features stay together
+        if dims[-2] == "H" or stacked:  # a head's features stay together
             code = f"{name}.transpose(-2, -1).flatten(-2)"
             yield merged(code, lambda x: x.mT.flatten(-2))
         elif not {"S", "batch"} & set(dims[-2:]):

@@ -17,6 +17,7 @@ from ..labels import Label
 from .changes import alike, may_be
 from .clash import Candidate, Failed, Tensors, clash
 from .equation import Equation, Term
+from .features import shares
 from .kinds import kinds
 
 _MOST = 5  # letters of a term whose every order is tried
@@ -114,6 +115,8 @@ def _corrections(failed: Failed, text: str, equation: Equation) -> Iterator[Cand
     kept = _alone(equation) if len(rows) == 1 else set()
     for place, other in enumerate(_others(failed, equation, rows)):
         score = _score(failed, other, rows)
+        if _features_for_tokens(equation, other, rows) or _keeps_shares(failed, other):
+            continue
         if score is not None and _alone(other) <= kept:
             changed = sum(a != b for a, b in zip(other.terms, equation.terms, strict=True))
             offers.append((_lost(equation, other), -score, changed, place, other))
@@ -146,6 +149,32 @@ def _score(failed: Failed, equation: Equation, rows: Sequence[Sequence[Label]]) 
         return None
     samples = [letter for letter in result or () if role(seen[letter].name or "") == "batch"]
     return None if len(samples) > 1 else score  # every sample against every other
+
+
+def _features_for_tokens(
+    equation: Equation, other: Equation, rows: Sequence[Sequence[Label]]
+) -> bool:
+    """Is a last axis without a name, mostly features, taken for tokens only as it is as large?"""
+    tokens = {
+        letter
+        for term, labels in zip(other.terms, rows, strict=True)
+        for letter, label in zip(term, labels, strict=False)
+        if role(label.name or "") == "S"
+    }
+    return any(
+        len(new) > 2 and new[-1] in tokens and labels[-1].name is None and new[-1] in old[:-1]
+        for old, new, labels in zip(equation.terms, other.terms, rows, strict=True)
+    )
+
+
+def _keeps_shares(failed: Failed, equation: Equation) -> bool:
+    """Is the axis over which weights add up to 1 not summed over?"""
+    result = equation.result
+    for which, term in enumerate(equation.terms if result else ()):
+        axis = shares(failed, which)
+        if axis is not None and axis < len(term) and term[axis] in (result or ()):
+            return True
+    return False
 
 
 def _alone(equation: Equation) -> set[str]:
