@@ -1,4 +1,4 @@
-"""Where each axis of a tensor stands after an operation: by place, whatever it is called."""
+"""Where each axis of a tensor stands after an operation, or goes: by place, whatever its name."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .equations import spread
 from .operation import Operation
 
 Places = list[int | None]  # for each axis of the input, where it stands in the result
@@ -72,3 +73,24 @@ def _reshaped(old: Sequence[int], new: Sequence[int]) -> Places:
         place = next((k for k in places if k not in found), None)
         found.append(place)
     return found
+
+
+def terms_of(op: Operation) -> tuple[list[str], str]:
+    """Return an einsum's operands and its result, a letter for every axis."""
+    try:
+        equation, _ = spread(op.params["equation"], [len(state.shape) for state in op.inputs])
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return [], ""
+    left, right = equation.split("->")
+    return left.split(","), right
+
+
+def summed_over(op: Operation, which: int) -> list[int]:
+    """Return the axes of an operand that a product sums over."""
+    ndim = len(op.inputs[which].shape)
+    if op.name == "matmul":
+        return [ndim - 1 if which == 0 or ndim == 1 else ndim - 2]
+    terms, right = terms_of(op)
+    return (
+        [axis for axis, letter in enumerate(terms[which]) if letter not in right] if terms else []
+    )

@@ -14,8 +14,7 @@ from collections.abc import Iterator
 
 from ..dims import role
 from .attended import Attended
-from .axes import Places, lined_up, moved, moves
-from .equations import spread
+from .axes import Places, lined_up, moved, moves, summed_over, terms_of
 from .notes import Identity, State
 from .operation import Operation
 from .rows import Warning
@@ -173,7 +172,7 @@ class Mixtures:
             last = len(op.shape) - 1
             compares = features == (len(a.shape) - 1, len(b.shape) - 2)
             return Scores((last - 1, last)) if compares else None
-        terms, right = _terms(op)
+        terms, right = terms_of(op)
         shared = [x for x in terms[0] if x in terms[1] and x not in right] if terms else []
         if len(shared) != 1 or tuple(term.index(shared[0]) for term in terms) != features:
             return None
@@ -260,7 +259,7 @@ class Mixtures:
         for which, (_, weights) in enumerate(known):
             if weights is None:
                 continue
-            axes = {weights.was(place) for place in _summed_over(op, which)}
+            axes = {weights.was(place) for place in summed_over(op, which)}
             normal = weights.origin.axis
             alone = sum(fact is not None for _, fact in known) == 1 and not fixed
             values = [state for state, fact in known if fact is None]
@@ -279,24 +278,3 @@ class Mixtures:
 
 def _number_by_number(op: Operation) -> bool:
     return RULES.get(op.name) is pointwise and op.name not in _ALONG_AN_AXIS
-
-
-def _terms(op: Operation) -> tuple[list[str], str]:
-    """Return an einsum's operands and its result, a letter for every axis."""
-    try:
-        equation, _ = spread(op.params["equation"], [len(state.shape) for state in op.inputs])
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return [], ""
-    left, right = equation.split("->")
-    return left.split(","), right
-
-
-def _summed_over(op: Operation, which: int) -> list[int]:
-    """Return the axes of an operand that a product sums over."""
-    ndim = len(op.inputs[which].shape)
-    if op.name == "matmul":
-        return [ndim - 1 if which == 0 or ndim == 1 else ndim - 2]
-    terms, right = _terms(op)
-    return (
-        [axis for axis, letter in enumerate(terms[which]) if letter not in right] if terms else []
-    )

@@ -86,7 +86,7 @@ def told(origin: Origin, symbols: Symbols) -> Warning | None:
 
 
 def pooled(label: Label, symbols: Symbols) -> bool:
-    """Is it worth following a softmax of what is no comparison? Over samples, or over one number."""
+    """Is it worth following a softmax of what is no comparison? Over samples, over one number."""
     return label.size == 1 or role(symbols.text(label)) == "batch"
 
 
