@@ -8,12 +8,13 @@ import torch
 from attnlib import trace
 from attnlib.tracer.explanations.judged import Judge, Trial
 from attnlib.tracer.recorder import Recorder
-from tests.tracer import misled_raising, pasted_raising
+from tests.tracer import misled_raising, pasted_raising, refused_raising
 from tests.tracer.pasting import pasted
 
-PASTED = {**pasted_raising.PASTED, **misled_raising.PASTED}
+PASTED = {**pasted_raising.PASTED, **misled_raising.PASTED, **refused_raising.PASTED}
 SILENT = {**pasted_raising.SILENT, **misled_raising.SILENT}
-TOLD = misled_raising.TOLD
+TOLD = {**misled_raising.TOLD, **refused_raising.TOLD}
+WRITTEN = refused_raising.WRITTEN
 
 
 def given(shapes):
@@ -52,6 +53,21 @@ def test_what_a_note_says_is_true(name):
     said = failing(program, shapes, dims).message
     assert [part for part in says if part not in said] == [], said
     assert [part for part in never if part in said] == [], said
+
+
+@pytest.mark.parametrize("name", WRITTEN)
+def test_a_correction_is_written_in_the_names_of_the_code(name):
+    program, shapes, dims, written = WRITTEN[name]
+    assert failing(program, shapes, dims).suggestion == written
+
+
+def test_what_torch_says_of_a_size_is_what_it_says_without_a_trace():
+    q = torch.randn(3, 4, 5, 6)
+    with pytest.raises(TypeError) as plain:
+        refused_raising.the_root_of_a_size(q)
+    with pytest.raises(TypeError) as traced:
+        trace(refused_raising.the_root_of_a_size, q)
+    assert str(traced.value) == str(plain.value)
 
 
 def test_what_is_warned_of_is_not_offered_and_leaves_nothing_behind(monkeypatch):

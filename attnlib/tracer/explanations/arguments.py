@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import math
+import re
 from collections.abc import Iterator
 
 import torch
@@ -20,7 +22,7 @@ _DIMLESS = {"softmax", "log_softmax", "cumsum"}
 
 def arguments(node: ast.expr, error: str, scope: Scope, describe: Describe) -> Told:
     """Say what an expression was given that it does not take."""
-    for explain in (_called, _results, _sizes, _listed, _dimless, _turned, _shaped):
+    for explain in (_called, _results, _number, _sizes, _listed, _dimless, _turned, _shaped):
         told = explain(node, error, scope, describe)
         if told is not None:
             return told
@@ -71,6 +73,33 @@ def _results(node: ast.expr, error: str, scope: Scope, describe: Describe) -> To
         what = "values and indices" if values else f"{len(held)} results"
         return f"{word} gives a tuple of {what}", [ast.unparse(node)]
     return None
+
+
+def _number(node: ast.expr, error: str, scope: Scope, describe: Describe) -> Told | None:
+    """``torch.sqrt(q.shape[-1])``: a function of tensors on a number of Python's."""
+    if not re.search("must be Tensor, not (int|float|Dim)", error) or not isinstance(
+        node, ast.Call
+    ):
+        return None
+    module, _, name = ast.unparse(node.func).rpartition(".")
+    if module != "torch" or name in _SQUARE or len(node.args) != 1 or node.keywords:
+        return None
+    word = ast.unparse(node.args[0])
+    try:
+        value = scope.run(word)
+    except Exception:
+        return None
+    if not isinstance(value, int | float):
+        return None
+    said = f"torch.{name} takes a tensor, but {word} is a number, {value:g}"
+    base = word if isinstance(node.args[0], _WHOLE) else f"({word})"
+    found = [f"math.{name}({word})"] if scope.holds("math") and hasattr(math, name) else []
+    power = {"sqrt": "0.5", "rsqrt": "-0.5", "square": "2"}.get(name)
+    found += [f"{base} ** {power}"] if power else []
+    return said, [*found, f"torch.{name}(torch.tensor({word}))"]
+
+
+_WHOLE = (ast.Name, ast.Attribute, ast.Subscript, ast.Call, ast.Constant)
 
 
 def _sizes(node: ast.expr, error: str, scope: Scope, describe: Describe) -> Told | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -30,7 +31,29 @@ class Cut:
         parts = list(self.parts)
         while parts[-1] == ":":
             parts.pop()
+        shorter = self._ends(name, parts)
+        if shorter is not None:
+            return shorter
         return f"{on(name)}[{', '.join(parts)}]"
+
+    def _ends(self, name: str, parts: list[str]) -> str | None:
+        """Write ``x[:n]`` that ends elsewhere as one slice, where it ended in a wrong place."""
+        node = _parsed(name)
+        node = node.body if isinstance(node, ast.Expression) else node
+        if not isinstance(node, ast.Subscript):
+            return None
+        given = list(node.slice.elts) if isinstance(node.slice, ast.Tuple) else [node.slice]
+        if len(given) < len(parts):
+            return None
+        for place, part in enumerate(parts):
+            old = given[place]
+            if not isinstance(old, ast.Slice) or old.lower or old.step:
+                return None
+            if part != ":":
+                if old.upper is None or not part.startswith(":") or part.startswith(":-"):
+                    return None
+                old.upper = ast.parse(part[1:], mode="eval").body
+        return f"{ast.unparse(node.value)}[{', '.join(map(ast.unparse, given))}]"
 
     def run(self, x: Tensor) -> Tensor:
         return x[self.index]
@@ -152,8 +175,27 @@ def part_of(labels: Sequence[Label], axis: int) -> str | None:
 
 def word(failed: Failed, which: int, axis: int) -> str:
     """Write a size as a variable that holds it, or as the tensor's own."""
-    found, name = failed.word(which, axis), failed.infos[which].name
-    return f"{name}.shape[{axis}]" if found.isdigit() and name.isidentifier() else found
+    found, info = failed.word(which, axis), failed.infos[which]
+    if not found.isdigit():
+        return found
+    if info.name.isidentifier():
+        return f"{info.name}.shape[{axis}]"
+    place = axis % len(info.shape)
+    for name, x in failed.scope.mentioned(_parsed(info.name)).items():  # what it was made of
+        if (
+            name.isidentifier()
+            and x.dim() > place
+            and x.shape[: place + 1] == info.shape[: place + 1]
+        ):
+            return f"{name}.shape[{place}]"
+    return found
+
+
+def _parsed(name: str) -> ast.AST:
+    try:
+        return ast.parse(name, mode="eval")
+    except SyntaxError:
+        return ast.Tuple([], ast.Load())
 
 
 def minus(whole: str, part: str) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 import contextlib
 import math
+import re
 import traceback
 import types
 from dataclasses import replace
@@ -51,6 +52,7 @@ _SMALL = 1_000_000  # numbers that are really made, where the meta device cannot
 
 def explained(builder: Builder, failure: BaseException) -> Failure:
     """Explain why a run ended; the note is added to the exception once."""
+    _say_int(failure)
     try:
         failed = builder.recorder.failed
         if failed is not None and _caused(failure, failed[0]):
@@ -65,6 +67,17 @@ def explained(builder: Builder, failure: BaseException) -> Failure:
         if not hasattr(failure, "attnlib_trace"):
             failure.add_note(found.message)
     return found
+
+
+def _say_int(failure: BaseException) -> None:
+    """Let torch call a size what it is outside a trace: an int."""
+    if isinstance(failure, TypeError) and "argument" in str(failure):
+        failure.args = tuple(
+            _OURS.sub("int", arg) if isinstance(arg, str) else arg for arg in failure.args
+        )
+
+
+_OURS = re.compile(r"(?<=not )Dim\b|(?<=[(\[, ])Dim(?=[,)\]])")
 
 
 def _caused(failure: BaseException | None, error: BaseException) -> bool:
@@ -207,15 +220,16 @@ def _tried(candidate: Candidate, failed: Failed, names: set[str] | None) -> tupl
     try:
         with silently():
             result = _run(candidate, failed, "meta")
-    except NotImplementedError:  # how much a mask picks depends on its values
+    except Exception as error:
+        looked_at = isinstance(error, NotImplementedError) or "on meta tensors" in str(error)
+        if not looked_at:  # how much a mask picks depends on its values
+            return None
         try:
             with silently():
                 _run(candidate, failed, "cpu")
         except Exception:
             return None
         return candidate.code, ""
-    except Exception:
-        return None
     return candidate.code, _shapes(result)
 
 

@@ -176,7 +176,8 @@ def _with(
 
 def _along(failed: Failed, first: TensorInfo, other: TensorInfo) -> Iterator[Candidate]:
     """Join along the axis that differs, if it is the only one."""
-    apart = [p for p, (a, b) in enumerate(zip(first.dims, other.dims, strict=True)) if a != b]
+    rows = [failed.op.labels(failed.states[failed.infos.index(info)]) for info in (first, other)]
+    apart = [p for p, (a, b) in enumerate(zip(*rows, strict=True)) if not _fits(failed, a, b)]
     for place in apart:
         others = [d for info in failed.infos for p, d in enumerate(info.shape) if p != place]
         if len(apart) == 1 and others:

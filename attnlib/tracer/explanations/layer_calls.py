@@ -6,10 +6,10 @@ import ast
 import inspect
 from dataclasses import dataclass
 
-from torch import nn
+from torch import Tensor, nn
 
 from ..rows import TensorInfo
-from .scope import Scope
+from .scope import Scope, silently
 from .unpacked import Describe
 
 Changes = dict[str, str]  # argument -> what is written in its place
@@ -30,6 +30,8 @@ class LayerCall:
         given = {}
         for name, part in parts.items():
             tensor = scope.tensor(part)
+            if tensor is None and isinstance(part, ast.Call):  # made where it is passed on
+                tensor = _made(part, scope)
             if tensor is not None:
                 given[name] = describe(tensor, ast.unparse(part))
         return cls(node, module, {n: ast.unparse(part) for n, part in parts.items()}, given)
@@ -45,3 +47,12 @@ class LayerCall:
             text = changes.get(name, self.texts[name])
             parts.append(text if "=" in text.partition("(")[0] else f"{name}={text}")
         return f"{ast.unparse(self.node.func)}({', '.join(parts)})"
+
+
+def _made(part: ast.Call, scope: Scope) -> Tensor | None:
+    try:
+        with silently():
+            found = scope.run(ast.unparse(part))
+    except Exception:
+        return None
+    return found if isinstance(found, Tensor) else None

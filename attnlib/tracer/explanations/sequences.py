@@ -35,6 +35,11 @@ _READS: dict[type[nn.Module], tuple[tuple[str, str, str, str], ...]] = {
     nn.TransformerEncoder: (("src", "src", "mask", "src_key_padding_mask"),),
     nn.TransformerDecoderLayer: _DECODER,
     nn.TransformerDecoder: _DECODER,
+    nn.Transformer: (
+        *_ENCODER,
+        ("tgt", "tgt", "tgt_mask", "tgt_key_padding_mask"),
+        ("tgt", "src", "memory_mask", "memory_key_padding_mask"),
+    ),
 }
 _SEQUENCES = ("query", "key", "value", "src", "tgt", "memory")
 _ALL_TRUE = re.compile(r"attention|keep|valid|attend", re.IGNORECASE)  # masks of what may be read
@@ -213,7 +218,18 @@ def _mask(
         found.append({name: f"{text}[:{rows}, :{columns}]"})
     if mask.shape == (columns, rows):
         found.append({name: f"{text}.transpose(0, 1)"})
+    found += _other_side(call, mask, name, 1 - batch)
     return said, found
+
+
+def _other_side(call: LayerCall, mask: TensorInfo, name: str, tokens: int) -> Iterator[Changes]:
+    """Pass a mask to the side whose sequences are as long."""
+    reads = next(reads for kind, reads in _READS.items() if isinstance(call.module, kind))
+    for query, key, other, _ in reads:
+        if other == name or other in call.texts or not {query, key} <= call.given.keys():
+            continue
+        if mask.shape == (call.given[query].shape[tokens], call.given[key].shape[tokens]):
+            yield {name: f"{other}={call.texts[name]}"}
 
 
 def _recurrence(call: LayerCall) -> tuple[str, list[Changes]]:

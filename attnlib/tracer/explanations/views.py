@@ -158,10 +158,23 @@ def _merged(failed: Failed, x: TensorInfo, shape: list[int], axis: int) -> Itera
     if part_of(failed.op.labels(failed.states[0]), axis) == "S":
         return
     words = failed.op.written_sizes() or list(map(str, shape))
-    words[axis] = f"{word(failed, 0, axis)} * {words[axis]}"
+    words[axis] = _times(failed, axis, words[axis], last=axis == len(shape) - 1)
     new = [*shape[:axis], x.shape[axis] * shape[axis], *shape[axis + 1 :]]
     code = f"{on(x.name)}.{failed.op.name}({', '.join(words)})"
     yield Candidate(code, functools.partial(_reshaped, new))
+
+
+def _times(failed: Failed, axis: int, written: str, last: bool) -> str:
+    """Write a size times that of an axis: of ``4`` and ``C // 4`` it is ``C``."""
+    count = word(failed, 0, axis)
+    label = failed.op.size("shape", axis, failed.op.params["shape"][axis]).root()
+    size = failed.infos[0].shape[axis] * label.size
+    whole = label.share[0] if label.share is not None else None
+    if whole is not None and whole.size == size and not failed.called(whole).isdigit():
+        return failed.called(whole)
+    if "/" not in written and "." not in count:
+        return f"{count} * {written}"
+    return "-1" if last else f"{count} * ({written})"
 
 
 def _heads(failed: Failed, count: int) -> Iterator[str]:
