@@ -48,7 +48,7 @@ GROUPS = {
         *("softmax-wrong-dim", "softmax-twice", "softmax-epsilon", "softmax-unasked"),
         *("dropout-active", "values-unused"),
     ),
-    "And else": ("batch-mixed", "value-mismatch"),
+    "And else": ("wrong-gradient", "batch-mixed", "value-mismatch"),
 }
 
 

@@ -1,4 +1,4 @@
-"""Look beyond the values, once these are right: fills, low scores, device, gradients."""
+"""Look beyond the values, once these are right: dtype, fills, low scores, device, gradients."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import torch
 from torch import Tensor
 
 from .evidence import epsilon
+from .faint import faint
 from .form import DISTINCT, Case, Exercise, Inputs, copy, draw, want
-from .running import Outcome, Runner, TimeUp
-from .trial import Finding, Trial, agrees, error_line
+from .gradients import backward
+from .running import Runner
+from .trial import FINITE, LOWEST_ALLOWED, Finding, Trial, agrees
 from .verdict import alike
 from .watching import Homes
 
-LATE = "the backward pass was not checked: time was up, perhaps because the machine is busy"
-LOWEST_ALLOWED = 9.9e3  # a fill of -1e4 lies below a score of minus this
 LOW, LOWER = -25.0, -60.0  # scores whose exponentials, 1e-11 and 9e-27, float32 still holds
 
 
@@ -21,7 +21,7 @@ def beyond(
     exercise: Exercise, trial: Trial, runner: Runner, notes: list[str], off: frozenset[str]
 ) -> Finding | None:
     """Return what is wrong in code whose values are right; add what could bite to the notes."""
-    for look in (_dtype, _low_scores, _fills, _device, _backward):
+    for look in (_dtype, _low_scores, faint, _fills, _device, backward):
         found = look(exercise, trial, runner, notes)
         if found is not None and found.id not in off:
             return found
@@ -30,12 +30,9 @@ def beyond(
 
 
 def _dtype(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -> Finding | None:
-    value, asked_bool = trial.value, exercise.returns.startswith("bool")
-    fits = value.dtype == torch.bool if asked_bool else value.is_floating_point()
-    if not fits:
-        return Finding("wrong-dtype", trial, f"Yours is {value.dtype}.")
-    if not asked_bool and value.dtype != torch.float32:
-        notes.append(f"float32 came in, {value.dtype} went out".replace("torch.", ""))
+    wanted = torch.bool if exercise.returns.startswith("bool") else torch.float32
+    if trial.value.dtype != wanted:
+        return Finding("wrong-dtype", trial, f"Yours is {trial.value.dtype}, not {wanted}.")
     return None
 
 
@@ -64,7 +61,7 @@ def _fills(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -
     """Find a fill that a very low score undercuts."""
     if exercise.id == "mask-scores":
         if bool(trial.value.isfinite().all()):
-            notes.append("the fill is finite: -inf hides a score whatever the others are")
+            notes.append(FINITE)
         return None
     for depth in (LOWEST_ALLOWED, 1e13):
         case = _deep(exercise, trial.case, depth)
@@ -78,62 +75,18 @@ def _fills(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -
             return None
         if depth == LOWEST_ALLOWED:
             return Finding("mask-fill-not-low-enough", Trial(case, outcome))
-        notes.append("the fill is finite: low enough here, but -inf always is")
+        notes.append(FINITE)
     return None
 
 
 def _device(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -> Finding | None:
-    """Find a tensor made without a device that meets an input, or is itself the mask."""
+    """Find a tensor made without a device that meets an input, or is itself the result."""
     with Homes() as homes:
         outcome = runner.call(copy(trial.case.inputs), keep_graph=True)
-    made = homes.made(outcome.value)
-    if homes.found or (made == "factory" and exercise.returns.startswith("bool")):
+    if homes.found:
         return Finding("fixed-device", trial)
-    if made:
-        notes.append("the result stays on the CPU, whatever device the inputs are on")
-    return None
-
-
-def _backward(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -> Finding | None:
-    """Send gradients back; they must arrive, and be finite."""
-    if exercise.returns.startswith("bool"):
-        return None
-    leaves = {
-        k: v.clone().requires_grad_() if isinstance(v, Tensor) and v.is_floating_point() else v
-        for k, v in trial.case.inputs.items()
-    }
-    given = {
-        k: v * 1 if isinstance(v, Tensor) and v.requires_grad else v for k, v in leaves.items()
-    }
-    outcome = runner.call(given, keep_graph=True)
-    value = outcome.tensor
-    if isinstance(outcome.error, TimeUp):
-        notes.append(LATE)
-        return None
-    if value is None:
-        said = f"It does where gradients are asked for: {error_line(outcome.error)}"
-        return Finding("raises", Trial(trial.case, outcome), said)
-    if not value.requires_grad:
-        notes.append("no gradient flows: the result does not depend on the inputs as tensors")
-        return None
-    try:
-        shaped = torch.linspace(0.5, 1.5, value.numel()).reshape(value.shape).to(value.dtype)
-        finite = value[value.isfinite()]
-        runner.run(lambda: (finite * shaped[value.isfinite()]).sum().backward())
-    except TimeUp:
-        notes.append(LATE)
-        return None
-    except RuntimeError as error:
-        if "inplace operation" in str(error):
-            return Finding("backward-overwritten", trial)
-        said = f"The backward pass does: {error_line(error)}"
-        return Finding("raises", Trial(trial.case, Outcome(error=error)), said)
-    grads = [t.grad for t in leaves.values() if isinstance(t, Tensor) and t.grad is not None]
-    if all(bool(g.isfinite().all()) for g in grads):
-        return None
-    if exercise.id == "safe-weights":
-        return Finding("nan-row", trial, "The values are right, but the gradients are NaN.")
-    notes.append("some gradients are not finite")
+    if homes.made(outcome.value):
+        return Finding("fixed-device", trial, "It is the result itself.")
     return None
 
 

@@ -53,7 +53,7 @@ MISTAKES: tuple[Mistake, ...] = (
     ),
     Mistake(
         "wrong-dtype", "The result has another dtype than asked for.",
-        "A mask is bool; scores, weights and outputs are floating point, as the inputs are.",
+        "A mask is bool; scores, weights and outputs have the dtype of the inputs.",
         "causal-mask",
         "return torch.ones(Sq, Sk, device=device).tril(Sk - Sq)", r"dtype|\.(int|float|half)\(",
     ),
@@ -70,6 +70,13 @@ MISTAKES: tuple[Mistake, ...] = (
         "computed: make a new tensor.",
         "weights", "w = scores.softmax(-1)\nw[..., 0] *= 1.0\nreturn w",
         r"_\(|\]\s*[-+*/]?=|[-+*/]=",
+    ),
+    Mistake(
+        "wrong-gradient", "The numbers are right, but the gradients that flow back are not.",
+        "detach, no_grad, .data, item, tolist and numpy let no gradient through: what lies behind "
+        "them never learns.",
+        "project", "return x @ weight.detach().T",
+        r"detach|no_grad|inference_mode|\.data\b|item\(|tolist|numpy|torch\.tensor\(",
     ),
     Mistake(
         "not-deterministic", "Two calls with the same input differ: something is drawn at random.",

@@ -6,9 +6,10 @@ import torch
 from torch import Tensor
 
 from .form import Exercise, copy
+from .grids import number
 from .planted import penalty, planted, truth
 from .running import Runner
-from .trial import Finding, Trial
+from .trial import LOWEST_ALLOWED, UNDERCUT, Finding, Trial
 from .verdict import alike
 from .watching import FirstNaN, LastCall
 
@@ -43,7 +44,8 @@ def explain(
         return Finding("zero-times-infinity", spoilt)
     chosen = planted(exercise, wrong, returned, runner, off) if wrong else None
     if chosen:
-        return Finding(chosen[0].id, wrong[0], look=chosen[0].look)
+        told = chosen[0].how if chosen[0].id == "value-mismatch" else ""
+        return Finding(chosen[0].id, wrong[0], told, look=chosen[0].look)
     for id_, found in (
         ("wrong-dtype", lambda: next((t for t in wrong if _other_dtype(t)), None)),
         ("one-length-for-all", lambda: wrong[0] if _one_length(exercise, returned) else None),
@@ -58,6 +60,8 @@ def explain(
         trial = found() if id_ in known else None
         if trial is not None:
             more = f"Yours is {trial.value.dtype}." if id_ == "wrong-dtype" else ""
+            if id_ == "mask-fill-not-low-enough" and low_in_use(trial):
+                more = UNDERCUT.format(number(float(trial.case.inputs["scores"].min())))
             look = SEES_ITSELF if id_ == "nan-row" and exercise.id != "safe-weights" else ""
             return Finding(id_, trial, more, look)
     if raised and not wrong and "raises" not in off:
@@ -84,6 +88,15 @@ def _fill(exercise: Exercise, trial: Trial) -> bool:
         return False
     may = trial.case.inputs["may_attend"].expand(trial.case.wanted.shape)
     return bool(alike(trial.value, trial.case.wanted)[may].all())
+
+
+def low_in_use(trial: Trial) -> bool:
+    """Whether what stands over the hidden scores would hide them, were no score as low as here."""
+    scores = trial.case.inputs.get("scores")
+    if scores is None or not trial.fits:
+        return False
+    hidden = trial.value[trial.case.wanted == -torch.inf]
+    return bool(hidden.numel()) and float(hidden.max()) < -LOWEST_ALLOWED
 
 
 def _not_low(exercise: Exercise, trial: Trial) -> bool:

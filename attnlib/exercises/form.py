@@ -74,7 +74,7 @@ EVERYWHERE = frozenset(
         *("value-mismatch", "not-deterministic"),
     }
 )
-OF_NUMBERS = frozenset({"backward-overwritten", "dropout-active"})  # a mask has neither
+OF_NUMBERS = frozenset({"backward-overwritten", "wrong-gradient", "dropout-active"})  # no mask's
 
 
 @dataclass(frozen=True)

@@ -28,13 +28,18 @@ def planted(
 ) -> tuple[faults.Fault, ...] | None:
     """Return the smallest set of faults that gives the learner's numbers in every trial.
 
+    The first of it is the one to be named; where several sets of one size give the same numbers,
+    it is in all of them, and where none is, the fault is a value-mismatch that says which they are.
+
     One fault is tried, then two common ones, then one beside stages that are left out
     altogether or were not asked for, then one beside weights that nobody turned: who forgets
     that once forgets it in every product.
     At last one that shows in every wrong trial: code may be right at some sizes.
     """
 
-    def search(trials: list[Trial], most: int, rare: bool, free: frozenset[str] = frozenset()):
+    def search(
+        trials: list[Trial], most: int, rare: bool, free: frozenset[str] = frozenset()
+    ) -> tuple[faults.Fault, ...] | None:
         wanted = lambda f: f.id not in off and (rare or not f.rare)  # noqa: E731
         found = [
             chosen
@@ -45,7 +50,7 @@ def planted(
             and all(_explains(exercise, chosen, trial) for trial in trials)
         ]
         rank = lambda chosen: _rank(exercise, chosen, wrong[0], runner)  # noqa: E731
-        return min(found, key=rank, default=None)
+        return _certain(sorted(found, key=rank))
 
     return (
         search(returned, 1, rare=True)
@@ -54,6 +59,22 @@ def planted(
         or search(returned, 1, rare=True, free=UNTURNED)
         or (search(wrong, 1, rare=True) if len(wrong) > 1 else None)
     )
+
+
+def _certain(found: list[tuple[faults.Fault, ...]]) -> tuple[faults.Fault, ...] | None:
+    """Put first what is in every set of the smallest size: only of that it is sure that it is so.
+
+    Of single faults with the same numbers the first is taken: each says what the numbers are.
+    """
+    least = [chosen for chosen in found if len(chosen) == len(found[0])]
+    if not least or len(least[0]) == 1:
+        return least[0] if least else None
+    ids = [[fault.id for fault in chosen] for chosen in least]
+    sure = [fault for fault in least[0] if all(fault.id in other for other in ids)]
+    if sure:
+        return sure[0], *(fault for fault in least[0] if fault is not sure[0])
+    ways = ", or ".join(dict.fromkeys(" with ".join(other) for other in ids))
+    return (faults.Fault("value-mismatch", f"Several at once do: {ways}.", lambda state: None),)
 
 
 def _start(trial: Trial):

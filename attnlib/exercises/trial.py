@@ -11,6 +11,13 @@ from .form import Case, Exercise
 from .running import Outcome
 from .verdict import alike
 
+LOWEST_ALLOWED = 9.9e3  # a fill of -1e4 lies below a score of minus this
+# Of a fill that is low enough in use the same is said where it passes and where it does not.
+FINITE = (
+    "the fill is finite: it hides while every score lies far above it, as in use; -inf always does"
+)
+UNDERCUT = "In use it hides, for every score lies far above it; here one is {}. -inf always hides."
+
 
 @dataclass
 class Trial:

@@ -253,7 +253,7 @@ return torch.stack([one(sample) for sample in x])
     """
 x, wq, wk, wv = (t.double() for t in (x, wq, wk, wv))
 q, k, v = x @ wq.T, x @ wk.T, x @ wv.T
-return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+return F.scaled_dot_product_attention(q, k, v, is_causal=True).float()
 """,
 ]
 

@@ -22,7 +22,6 @@ RIGHT = {
         "return torch.stack([row @ weight.T for row in x])",
         "return (x[:, :, None] * weight).sum(-1)",
         "return torch.tensordot(x, weight, dims=([2], [1]))",
-        "return torch.tensor([[[sum(a * b for a, b in zip(t, w)) for w in weight.tolist()] for t in s] for s in x.tolist()])",
         "B, S, E = x.shape\nreturn (x.reshape(B * S, E) @ weight.t()).reshape(B, S, -1)",
     ],
     "scores": [
@@ -31,12 +30,11 @@ RIGHT = {
         "return torch.einsum('bqd,bkd->bqk', q, k)",
         "return (k @ q.mT).mT",
         "return (q[:, :, None] * k[:, None]).sum(-1)",
-        "out = torch.zeros(len(q), q.shape[1], k.shape[1])\nfor b in range(len(q)):\n    for i in range(q.shape[1]):\n"
+        "out = torch.zeros(len(q), q.shape[1], k.shape[1], device=q.device)\nfor b in range(len(q)):\n    for i in range(q.shape[1]):\n"
         "        for j in range(k.shape[1]):\n            out[b, i, j] = q[b, i] @ k[b, j]\nreturn out",
         "return torch.matmul(q, einops.rearrange(k, 'b k d -> b d k'))",
         "return torch.stack([a @ b.T for a, b in zip(q, k)])",
         "print('shapes', q.shape, k.shape)\nreturn q @ k.transpose(-1, -2)",
-        "return torch.from_numpy(q.detach().numpy() @ k.detach().numpy().transpose(0, 2, 1))",
     ],
     "scale": [
         "return scores / math.sqrt(head_size)",
@@ -45,14 +43,13 @@ RIGHT = {
         "return scores / torch.sqrt(torch.tensor(float(head_size)))",
         "return torch.div(scores, np.sqrt(head_size))",
         "out = scores.clone()\nout /= head_size ** 0.5\nreturn out",
-        "return scores.double() / head_size ** 0.5",
+        "return (scores.double() / head_size ** 0.5).to(scores.dtype)",
     ],
     "causal-mask": [
         "return ~torch.ones(Sq, Sk, dtype=torch.bool, device=device).triu(Sk - Sq + 1)",
         "return torch.arange(Sk, device=device) <= torch.arange(Sq, device=device)[:, None] + Sk - Sq",
         "return torch.ones(Sk, Sk, dtype=torch.bool, device=device).tril()[-Sq:]",
         "return torch.tensor([[j <= Sk - Sq + i for j in range(Sk)] for i in range(Sq)], device=device)",
-        "return torch.tensor([[j <= Sk - Sq + i for j in range(Sk)] for i in range(Sq)])",
         "return torch.ones(Sq, Sk).to(device).tril(Sk - Sq).bool()",
         "m = torch.zeros(Sq, Sk, dtype=torch.bool, device=device)\nfor i in range(Sq):\n    m[i, :Sk - Sq + i + 1] = True\nreturn m",
         "with torch.device(device):\n    return torch.tril(torch.ones(Sq, Sk), diagonal=Sk - Sq) == 1",
@@ -149,7 +146,7 @@ RIGHT = {
         "return (torch.arange(S, device=lengths.device)[None] < lengths[:, None]).view(-1, 1, 1, S)",
         "return torch.arange(S, device=lengths.device).expand(len(lengths), 1, 1, S) < lengths.view(-1, 1, 1, 1)",
         "m = torch.zeros(len(lengths), S, dtype=torch.bool, device=lengths.device)\nfor b, n in enumerate(lengths):\n    m[b, :n] = True\nreturn m[:, None, None]",
-        "return torch.tensor([[[[j < n for j in range(S)]]] for n in lengths.tolist()])",
+        "return torch.tensor([[[[j < n for j in range(S)]]] for n in lengths.tolist()], device=lengths.device)",
         "return ~(lengths[:, None, None, None] <= torch.arange(S).to(lengths.device))",
     ],
     "cached-step": [

@@ -16,14 +16,12 @@ RIGHT = {
         'return torch.bmm(k, q.permute(0, 2, 1)).permute(0, 2, 1)',
         "return torch.baddbmm(torch.zeros(1, 1, 1, device=q.device), q, k.mT)",
         "return torch.vmap(lambda a, b: a @ b.T)(q, k)",
-        "with torch.no_grad():\n    return q @ k.mT",
         "return ((q.unsqueeze(2) + k.unsqueeze(1)).square().sum(-1) - (q.unsqueeze(2) - k.unsqueeze(1)).square().sum(-1)) / 4",
     ],
     "scale": [
         'return scores * math.exp(-0.5 * math.log(head_size))',
         "return scores.mul(1 / math.sqrt(head_size))",
         "return scores * torch.tensor(head_size, dtype=scores.dtype, device=scores.device).rsqrt()",
-        "return torch.as_tensor(scores.detach().numpy() / np.sqrt(head_size))",
     ],
     "causal-mask": [
         'return ~torch.ones(Sk, Sk, dtype=torch.bool, device=device).triu(1)[Sk - Sq:]',

@@ -208,7 +208,7 @@ def test_global_state_is_put_back() -> None:
     torch.manual_seed(1)
     random.seed(1)
     before = torch.get_rng_state(), random.getstate()
-    assert check("scores", careless).passed
+    assert check("scores", careless).diagnosis == "wrong-gradient"
     assert torch.get_default_dtype() == torch.float32
     assert torch.is_grad_enabled()
     assert torch.equal(torch.get_rng_state(), before[0]) and random.getstate() == before[1]
@@ -226,11 +226,7 @@ def test_what_a_function_prints_is_a_note_and_goes_nowhere(capsys: pytest.Captur
     ("exercise", "body", "words"),
     [
         ("weights", "e = scores.exp()\nreturn e / e.sum(-1, keepdim=True)", "overflows"),
-        ("scale", "return scores.double() / head_size ** 0.5", "float64 went out"),
-        ("scores", "with torch.no_grad():\n    return q @ k.mT", "no gradient"),
         ("mask-scores", "return scores.masked_fill(~may_attend, -3e38)", "the fill is finite"),
-        ("causal-mask", "return torch.tensor([[j <= Sk - Sq + i for j in range(Sk)] "
-         "for i in range(Sq)])", "stays on the CPU"),
     ],
 )  # fmt: skip
 def test_what_is_right_but_could_bite_is_a_note(exercise: str, body: str, words: str) -> None:

@@ -69,6 +69,28 @@ WRONG = {
         ("weights", "return scores.softmax(-1).half()"),
         ("scale", "return (scores / head_size ** 0.5).to(torch.bfloat16)"),
         ("project", "return (x @ weight.T).long()"),
+        ("scale", "return scores.double() / head_size ** 0.5"),
+        ("scale", "return torch.as_tensor(scores.detach().numpy() / np.sqrt(head_size))"),
+        ("head", "x, wq, wk, wv = (t.double() for t in (x, wq, wk, wv))\n"
+         "return F.scaled_dot_product_attention(x @ wq.T, x @ wk.T, x @ wv.T, is_causal=True)"),
+    ],
+    "wrong-gradient": [
+        ("project", "return x.detach() @ weight.T"),
+        ("project", "return x @ weight.data.T"),
+        ("project", "return torch.tensor([[[sum(a * b for a, b in zip(t, w)) for w in weight.tolist()] for t in s] for s in x.tolist()], device=x.device)"),
+        ("scores", "return torch.from_numpy(q.detach().numpy() @ k.detach().numpy().transpose(0, 2, 1))"),
+        ("scores", "with torch.no_grad():\n    return q @ k.mT"),
+        ("scores", "return torch.cat([q[:1].detach(), q[1:]]) @ k.mT"),
+        ("weights", "e = (scores - scores.amax(-1, keepdim=True)).exp()\nreturn e / e.sum(-1, keepdim=True).detach()"),
+        ("safe-weights", "return scores.detach().softmax(-1).nan_to_num(0.0)"),
+        ("head", "q, k, v = x @ wq.T, x @ wk.T, x @ wv.T\ne = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1).tril()\n"
+         "return (e / e.sum(-1, keepdim=True)).detach() @ v"),
+        ("head", "q, k, v = x @ wq.T, x @ wk.T, x @ wv.T\ns = q @ k.mT / q.shape[-1] ** 0.5\n"
+         "m = torch.ones(s.shape[-2:], device=x.device).tril() == 1\n"
+         "o = s.masked_fill(~m, -math.inf).softmax(-1) @ v\nreturn o + ((q - q) ** 2).sum() ** 0.5"),
+        ("cached-step", "Sq, Sk = q.shape[-2], k_cache.shape[-2]\nm = torch.ones(Sq, Sk, dtype=torch.bool, device=q.device).tril(Sk - Sq)\n"
+         "with torch.no_grad():\n    k_cache, v_cache = k_cache.clone(), v_cache.clone()\n"
+         "return F.scaled_dot_product_attention(q, k_cache, v_cache, attn_mask=m)"),
     ],
     "writes-into-argument": [
         ("mask-scores", "return scores.masked_fill_(~may_attend, -math.inf)"),
@@ -89,6 +111,11 @@ WRONG = {
          "for b, n in enumerate(lengths):\n    m[b, ..., :n] = True\nreturn m"),
         ("causal-mask", "return torch.tril(torch.ones(Sq, Sk, device='cpu'), Sk - Sq).bool()"),
         ("mask-scores", "return torch.where(may_attend, scores, torch.full(scores.shape, -math.inf))"),
+        ("project", "return torch.tensor([[[sum(a * b for a, b in zip(t, w)) for w in weight.tolist()] for t in s] for s in x.tolist()])"),
+        ("scores", "out = torch.zeros(len(q), q.shape[1], k.shape[1])\nfor b in range(len(q)):\n    for i in range(q.shape[1]):\n"
+         "        for j in range(k.shape[1]):\n            out[b, i, j] = q[b, i] @ k[b, j]\nreturn out"),
+        ("causal-mask", "return torch.tensor([[j <= Sk - Sq + i for j in range(Sk)] for i in range(Sq)])"),
+        ("padding-mask", "return torch.tensor([[[[j < n for j in range(S)]]] for n in lengths.tolist()])"),
     ],
     "weight-transposed": [
         ("project", "return x @ weight"),
