@@ -574,7 +574,56 @@ PLAYER = [
 ]
 
 ANSWERS = "tests/exercises/test_answers.py"
+BEYOND = "tests/exercises/test_beyond.py"
 EXERCISES = [
+    Fault(
+        "check: a gradient that is lost in one input counts only where all are lost",
+        "attnlib/exercises/gradients.py",
+        "if names := [name for name, mine, due in pairs if differs(mine, due)]:",
+        "if len(names := [n for n, mine, due in pairs if differs(mine, due)]) == len(pairs):",
+        (BEYOND, "-k", "gradients_is_lost"),
+        ("FAILED tests/exercises/test_beyond.py",),
+    ),
+    Fault(
+        "check: a gradient that is another one passes where no part is lost",
+        "attnlib/exercises/gradients.py",
+        "> SLACK * float(due.abs().max())",
+        "> torch.inf",
+        (BEYOND, "-k", "gradients_is_lost"),
+        ("FAILED tests/exercises/test_beyond.py",),
+    ),
+    Fault(
+        "check: a float64 result of float32 inputs passes",
+        "attnlib/exercises/beyond.py",
+        "if trial.value.dtype != wanted:",
+        "if trial.value.dtype not in (wanted, torch.float64):",
+        (BEYOND, "-k", "another_dtype"),
+        ("test_a_value_of_another_dtype_or_of_a_fixed_device_is_a_mistake",),
+    ),
+    Fault(
+        "check: a hidden key may keep a little weight in a head",
+        "attnlib/exercises/faint.py",
+        "> 1e-2 * float(before.abs().max())",
+        "> torch.inf",
+        (BEYOND, "-k", "little_off"),
+        ("may not be seen keep a little weight",),
+    ),
+    Fault(
+        "check: a fill that hides in use is refused without a word of that",
+        "attnlib/exercises/evidence.py",
+        'if id_ == "mask-fill-not-low-enough" and low_in_use(trial):',
+        "if False:",
+        (BEYOND, "-k", "same_is_said"),
+        ("In use it hides",),
+    ),
+    Fault(
+        "check: of two pairs of mistakes with the same numbers the first is named",
+        "attnlib/exercises/planted.py",
+        "if not least or len(least[0]) == 1:",
+        "if True:",
+        (BEYOND, "-k", "of_two_mistakes"),
+        ("test_of_two_mistakes_one_is_named_only_if_no_other_two_give_the_same",),
+    ),
     Fault(
         "check: mixing is looked for in one direction of the batch",
         "attnlib/exercises/evidence.py",
