@@ -7,9 +7,10 @@ from dataclasses import replace
 from textwrap import indent
 
 from . import heads, masking, one_head, projections, scaling, scores, softmax, wild
-from .catalogue import MISTAKES, Mistake
+from .catalogue import MISTAKES
 from .checker import judge
 from .form import Exercise, source
+from .mistake import Mistake
 from .subject import Law
 from .verdict import Verdict
 from .verifier import Report, verify

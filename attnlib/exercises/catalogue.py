@@ -2,25 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Mistake:
-    """One id, one sentence, what to look at, and a minimal wrong body of one exercise."""
-
-    id: str
-    says: str
-    look: str
-    exercise: str
-    wrong: str  # the body of a function with the exercise's arguments
-    words: str = ""  # a pattern that finds the line in the learner's source
-    repeats: bool = False  # of several such lines it is the last: the one too many
-    code: str = ""  # the same as a whole function, once the exercise's arguments are known
-
-    def __repr__(self) -> str:
-        return f"{self.id}: {self.says}"
-
+from .mistake import Mistake
 
 _MASKED = "may = torch.ones(x.shape[1], x.shape[1], dtype=torch.bool, device=x.device).tril()\n"
 _QKV = "q, k, v = x @ wq.T, x @ wk.T, x @ wv.T\n"
@@ -138,8 +120,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "transpose-wrong-dims", "The transpose swaps the wrong dims.",
         "Count the dims from the end, and write the named dims behind what the transpose gives.",
-        "scores",
-        "return q @ k.transpose(0, 1)", r"transpose|permute|\.m?T\b|einsum|swap",
+        "scores", "return q @ k.transpose(0, 1)", r"transpose|permute|\.m?T\b|einsum|swap",
     ),
     Mistake(
         "queries-keys-exchanged", "Queries and keys are exchanged: each row belongs to a key.",
@@ -207,8 +188,7 @@ MISTAKES: tuple[Mistake, ...] = (
     Mistake(
         "mask-unasked", "Later keys are hidden, but this exercise asks for no such mask.",
         "Let every query see what it is given: the causal mask has an exercise of its own.",
-        "grouped-query",
-        "n = q.shape[1] // k.shape[1]\n"
+        "grouped-query", "n = q.shape[1] // k.shape[1]\n"
         "k, v = k.repeat_interleave(n, 1), v.repeat_interleave(n, 1)\n"
         + _SCORES + "may = torch.ones(s.shape[-2:], dtype=torch.bool, device=s.device).tril()\n"
         "return s.masked_fill(~may, float('-inf')).softmax(-1) @ v", r"tril|triu|is_causal|arange",
