@@ -584,3 +584,36 @@ def nameless_padding_of_the_queries(s, valid):
 def nameless_columns_compared_by_features(Q, K, V):
     A = (K @ Q.mT).softmax(dim=-2)
     return V @ A
+
+
+@sample([(3, 4, 5, 6), (3, 4, 7, 6), (3,)], None)
+def nameless_padding_beside_its_scores(q, k, lengths):
+    valid = torch.arange(q.shape[2])[None, :] < lengths[:, None]
+    scores = q @ k.mT
+    return scores.masked_fill(~valid[:, None, None, :], torch.finfo(scores.dtype).min)
+
+
+@sample([(3, 4, 5, 7), (7, 5)], {"s": "batch heads Sq Sk", "pad": "Sk Sq"},
+        lambda s, pad: s.masked_fill(pad.mT > 0, torch.finfo(s.dtype).min))  # fmt: skip
+def a_mask_beside_its_scores(s, pad):
+    return s.masked_fill(pad > 0, torch.finfo(s.dtype).min)
+
+
+@sample([(3, 4, 2, 4), (3, 4, 4, 2)], {"q": "batch S 2 4", "k": "batch S 4 2"})
+def features_of_two_widths(q, k):
+    return torch.einsum("bnhd,bshd->bhns", q, k)
+
+
+@sample([(4, 3, 5, 6)] * 2, {"q": "4 batch S 6", "k": "4 batch S 6"}, lambda q, k: q @ k.mT)
+def keys_turned_with_their_heads(q, k):
+    return q @ k.transpose(0, -1)
+
+
+@sample([(4, 3, 5, 6)] * 2, None, lambda q, k: q @ k.mT)
+def nameless_keys_turned_with_their_heads(q, k):
+    return torch.matmul(q, k.transpose(-1, 1))
+
+
+@sample([(3, 5, 24)], {"x": "batch S n_embd"})
+def features_in_as_many_parts_as_tokens(x):
+    return x.unflatten(-1, (5, -1))

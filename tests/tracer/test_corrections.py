@@ -143,3 +143,10 @@ def test_keys_of_fewer_heads_are_viewed_as_their_layer_was_built():
     layer = misled_raising.Shared(24, 4, 2)
     error = trace(layer, torch.randn(3, 5, 24), dims="batch S n_embd", on_error="return").error
     assert error.suggestion == "self.wk(x).view(B, T, self.n_kv_heads, self.head_dim)"
+
+
+def test_a_cache_is_joined_along_its_tokens_whatever_its_heads_are_called():
+    dims = {"x": "batch S n_embd", "past_k": "batch heads past H"}
+    inputs = torch.randn(3, 5, 24), torch.randn(3, 4, 9, 6)
+    error = trace(refused_raising.Cache(24, 4), *inputs, dims=dims, on_error="return").error
+    assert error.suggestion == "torch.cat([past_k, k], dim=-2)"

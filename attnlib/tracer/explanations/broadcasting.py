@@ -12,7 +12,7 @@ from torch import nn
 from ...dims import role
 from ..labels import Label
 from .alignment import fits
-from .calls import inside
+from .calls import inside, with_operand
 from .changes import Change, alike, dim_of
 from .clash import Candidate, Failed, batch_clash, clash, reversed_axes
 from .counted import miscounted
@@ -61,6 +61,8 @@ def _lined_up(failed: Failed, first: int, second: int) -> Iterator[Candidate]:
             continue
         if paired(failed, other, which) is not None:
             continue
+        if failed.op.name == "masked_fill" and which == 0 and failed.infos[other].dtype == "bool":
+            continue  # scores stay as they lie under a mask
         met = paired(failed, which, other)
         ways = fits(failed, labels[which], labels[other]) if met is None else met
         for fit in ways:
@@ -99,7 +101,7 @@ def _hides_queries(
 
 def changed(failed: Failed, which: int, code: str, change) -> Candidate:
     """Write the failed expression with one operand changed, and run it so."""
-    return Candidate(failed.instead(failed.names[which], code), failed.changed(which, change))
+    return Candidate(with_operand(failed, which, code), failed.changed(which, change))
 
 
 def _order(failed: Failed, which: int) -> tuple[int, int, bool, bool, int]:

@@ -14,7 +14,7 @@ from ...dims import role
 from ..labels import Label
 from ..rows import TensorInfo
 from .calls import call_of
-from .changes import alike, may_be
+from .changes import alike, dim_of, may_be
 from .clash import Candidate, Failed, Tensors, clash, on
 from .cuts import word
 from .kinds import kinds
@@ -177,7 +177,10 @@ def _with(
 def _along(failed: Failed, first: TensorInfo, other: TensorInfo) -> Iterator[Candidate]:
     """Join along the axis that differs, if it is the only one."""
     rows = [failed.op.labels(failed.states[failed.infos.index(info)]) for info in (first, other)]
-    apart = [p for p, (a, b) in enumerate(zip(*rows, strict=True)) if not _fits(failed, a, b)]
+    pairs = list(enumerate(zip(*rows, strict=True)))
+    apart = [p for p, (a, b) in pairs if a.size != b.size]
+    batch = [p for p, (a, b) in pairs if "batch" in (dim_of(a), dim_of(b))]
+    apart += [p for p, (a, b) in pairs if p in batch and p not in apart and not _fits(failed, a, b)]
     for place in apart:
         others = [d for info in failed.infos for p, d in enumerate(info.shape) if p != place]
         if len(apart) == 1 and others:

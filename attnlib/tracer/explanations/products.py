@@ -9,19 +9,19 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import permutations
 
-import torch
 from torch import Tensor
 
 from ...dims import role
 from ..attended import over_heads
-from ..labels import Label, pieces
+from ..labels import Label
 from .calls import call_of
 from .changes import Change, alike, dim_of, may_be, written
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_axes
 from .features import columns_compared, features_compared, keys_in_rows, shares
+from .folded import folded
 from .kinds import kinds
 from .values import left_behind, split_apart
 
@@ -85,7 +85,7 @@ def _heads_meet_heads(failed: Failed) -> str:
 
 def _matmul_candidates(failed: Failed) -> Iterator[Candidate]:
     a, b = failed.names[:2]
-    yield from _folded(failed)
+    yield from folded(failed)
     offers: list[tuple[float, int, Candidate]]
     offers = [*_arrangements(failed, 1), *_arrangements(failed, 0)]
     score = agreement(failed, *reversed(labels_of(failed)))
@@ -170,11 +170,14 @@ def _arrangements(failed: Failed, which: int) -> Iterator[tuple[float, int, Cand
         pair = (made, other) if which == 0 else (other, made)
         score = agreement(failed, *pair)
         last_two = change.axes == (*range(len(own) - 2), len(own) - 1, len(own) - 2)
-        if score is None or (score < 2 and not last_two and change != meant):
+        turned = _last_two_of_turned(failed, which)
+        if score is None or (score < 2 and not last_two and change not in (meant, turned)):
             continue
         if not _sums_shares(added_up, which, change, len(other)):
             continue
-        score += 2 * (which == 1 and last_two and _nameless_features(failed, other, own))
+        score += 3 * (change == turned) + 2 * (
+            which == 1 and last_two and _nameless_features(failed, other, own)
+        )
         for text, cost in written(failed, which, change):
             code = _product(failed, which, text)
             squeezed = _squeezed(change, which, len(pair[1 - which]))
@@ -213,6 +216,20 @@ def _last_two_of_reversed(failed: Failed, which: int) -> Change | None:
     return Change((*range(ndim - 1, 1, -1), 0, 1))
 
 
+def _last_two_of_turned(failed: Failed, which: int) -> Change | None:
+    """Return what makes ``k.mT`` of keys of which another axis was changed over with the last."""
+    made = failed.op.made(which)
+    if which == 0 or made is None or made.op != "transpose" or not made.inputs:
+        return None
+    last, dims = len(made.inputs[0].shape) - 1, sorted((made.params["dim0"], made.params["dim1"]))
+    if dims[1] != last or dims[0] == last - 1:
+        return None
+    axes = list(range(last + 1))
+    axes[dims[0]], axes[last] = last, dims[0]  # back, and the last two over
+    axes[-2:] = reversed(axes[-2:])
+    return Change(tuple(axes))
+
+
 def _changes(ndim: int, other: int) -> Iterator[Change]:
     if ndim <= _MOST:
         for order in permutations(range(ndim)):
@@ -246,44 +263,3 @@ def _squeezed(change: Change, which: int, ndim: int) -> int | None:
     """Return the axis of the result that is there only because a vector was made a matrix."""
     back = -1 if which == 1 else -2
     return back if change.axes[back] is None and ndim > 1 else None
-
-
-def _folded(failed: Failed) -> Iterator[Candidate]:
-    """Repeat what is shared: one key for all heads that were folded into the batch."""
-    rows = labels_of(failed)
-    for which in (1, 0):
-        own, other = rows[which], rows[1 - which]
-        if len(own) == 4 and len(other) == 3:
-            yield from _folded_too(failed, which, own, other[0])
-        if not len(own) == len(other) == 3 or own[0].size == other[0].size:
-            continue
-        held = pieces(other[0])
-        rest = [piece for piece in held if not alike(piece, own[0])]
-        if len(rest) != len(held) - 1:
-            continue
-        n, name = math.prod(piece.size for piece in rest), on(failed.names[which])
-        word = failed.called(rest[0]) if len(rest) == 1 else str(n)
-        run: Callable[[Tensor], Tensor]
-        if alike(held[0], own[0]):  # batch*heads: all heads of a sample stand side by side
-            code = f"{name}.repeat_interleave({word}, dim=0)"
-            run = functools.partial(torch.repeat_interleave, repeats=n, dim=0)
-        else:
-            code, run = f"{name}.repeat({word}, 1, 1)", functools.partial(_tiled, n)
-        new = failed.instead(failed.names[which], code)
-        yield Candidate(new, failed.changed(which, run))
-
-
-def _folded_too(
-    failed: Failed, which: int, own: Sequence[Label], front: Label
-) -> Iterator[Candidate]:
-    """Fold heads into the batch where the other operand has them folded."""
-    held = pieces(front)
-    named = len(held) == 2 and all(map(alike, held, own[:2]))
-    unnamed = len(held) == 1 and front.name is None
-    if front.size == own[0].size * own[1].size and (named or unnamed):
-        code = failed.instead(failed.names[which], f"{on(failed.names[which])}.flatten(0, 1)")
-        yield Candidate(code, failed.changed(which, lambda x: x.flatten(0, 1)))
-
-
-def _tiled(n: int, x: Tensor) -> Tensor:
-    return x.repeat(n, 1, 1)

@@ -280,7 +280,8 @@ def unflatten(failed: Failed) -> tuple[str, list[Candidate]]:
         found.append(with_operand(failed, 0, f"{on(x.name)}[{':, ' * axis}1:]"))  # a class token
     for other in reversed(range(len(x.shape))):
         fits = x.shape[other] == known or (-1 in sizes and known and x.shape[other] % known == 0)
-        if other != axis and fits and role(x.dims[other]) not in ("batch", "heads"):
+        tokens = role(x.dims[other]) == "S" and x.shape[other] == known and -1 in sizes
+        if other != axis and fits and not tokens and role(x.dims[other]) not in ("batch", "heads"):
             place = other - len(x.shape) if other == len(x.shape) - 1 else other
             found.append(with_argument(failed, "dim", str(place)))
     front: int = math.prod(sizes[:-1])
