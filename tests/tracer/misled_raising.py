@@ -119,7 +119,8 @@ def causal(q, k, v, *_):
     return (q @ k.mT).masked_fill(TRIU.bool(), NEVER).softmax(-1) @ v
 
 
-@sample([*FOUR, TRIL], SCORED, causal)
+@sample([*FOUR, TRIL], SCORED, causal,
+        ["what is True is filled up, and the ones of mask are what may be seen"])  # fmt: skip
 def a_triangle_of_what_is_seen(q, k, v, mask):
     s = q @ k.mT
     s = s.masked_fill(mask, float("-inf"))
@@ -405,13 +406,13 @@ ATTENTION = torch.nn.MultiheadAttention(24, 4, batch_first=True)
 
 
 @sample([(3, 5, 24)], {"x": "batch S n_embd"}, lambda x: x + ATTENTION(x, x, x)[0],
-        ["w are the weights, which ATTENTION returns after its output, out"])  # fmt: skip
+        ["w holds the weights, which ATTENTION returns after its output, out"])  # fmt: skip
 def the_second_result_added(x):
     out, w = ATTENTION(x, x, x)
     return x + w
 
 
-@sample([(3, 5, 24)], {"x": "batch S n_embd"}, None, ["weights are the weights"])
+@sample([(3, 5, 24)], {"x": "batch S n_embd"}, None, ["weights holds the weights"])
 def the_only_result_kept_added(x):
     _, weights = ATTENTION(x, x, x)
     return x + weights
@@ -529,6 +530,23 @@ class Shared(nn.Module):
         return self.wk(x).view(B, T, self.n_heads, self.head_dim)
 
 
+class InGroups(Shared):
+    """The same beside a name for the width, and as a reshape."""
+
+    def forward(self, x):
+        batch, length, width = x.shape
+        keys = self.wk(x)
+        return keys.reshape(batch, length, self.n_heads, width // self.n_heads)
+
+
+class Narrow(Shared):
+    """Heads whose width is wrong, and not their number."""
+
+    def forward(self, x):
+        B, T, C = x.shape
+        return self.wk(x).view(B, T, self.n_kv_heads, C // self.n_kv_heads)
+
+
 @sample([(3, 5, 12)], {"kv": "batch S n_kv_heads*head_dim"})
 def shared_keys_in_all_heads_in_numbers(kv):
     n_heads, head_dim = 4, 6
@@ -617,3 +635,29 @@ def nameless_keys_turned_with_their_heads(q, k):
 @sample([(3, 5, 24)], {"x": "batch S n_embd"})
 def features_in_as_many_parts_as_tokens(x):
     return x.unflatten(-1, (5, -1))
+
+
+@sample([(6, 4, 7, 5), (1, 1, 6, 5)], {"q": "batch heads S H"})
+def angles_one_short(q, cos):
+    return q * cos
+
+
+@sample([(6, 7, 24), (1, 6, 24)], None)
+def positions_one_short_of_unpacked_tokens(x, pos):
+    B, T, C = x.shape
+    return x.view(B, T, C) + pos
+
+
+@sample([(4, 5, 96)], {"x": "batch S n_embd"}, lambda x: x.view(4, 5, 4, 6, 4)[..., 1])
+def four_pieces_beside_four_samples(x):
+    B, S, E = x.shape
+    heads, d = 4, E // 16
+    q, k, v, g = x.view(B, S, heads, d, 4).unbind(1)
+    return k
+
+
+@sample([(2, 5, 48)], {"x": "batch S n_embd"}, lambda x: x.view(2, 5, 2, 4, 6)[:, :, 1])
+def two_pieces_beside_two_samples(x):
+    B, S, E = x.shape
+    k, v = torch.unbind(x.reshape(B, S, 2, 4, E // 8), dim=1)
+    return v

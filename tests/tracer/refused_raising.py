@@ -94,6 +94,12 @@ def positions_of_the_other_sequence_with_all_features(src, tgt, pe):
     return tgt + pe[: src.shape[1], :]
 
 
+@sample([*ONE, (4, 6, 6)], Q, lambda q, bias: q @ q.mT + bias[:, :5, :5],
+        "q @ q.mT + bias[:, :q.shape[2], :q.shape[2]]")  # fmt: skip
+def a_bias_for_more_tokens(q, bias):
+    return q @ q.mT + bias
+
+
 # A cache, whatever the caller and the code call its axes.
 
 

@@ -139,10 +139,15 @@ def test_a_correction_that_cannot_be_judged_does_not_take_the_note_away(monkeypa
     assert error.suggestion == "(q @ k.transpose(-2, -1))"
 
 
-def test_keys_of_fewer_heads_are_viewed_as_their_layer_was_built():
-    layer = misled_raising.Shared(24, 4, 2)
-    error = trace(layer, torch.randn(3, 5, 24), dims="batch S n_embd", on_error="return").error
-    assert error.suggestion == "self.wk(x).view(B, T, self.n_kv_heads, self.head_dim)"
+@pytest.mark.parametrize(("kind", "written"), [
+    (misled_raising.Shared, "self.wk(x).view(B, T, self.n_kv_heads, self.head_dim)"),
+    (misled_raising.InGroups,
+     "keys.reshape(batch, length, self.n_kv_heads, width // self.n_heads)"),
+    (misled_raising.Narrow, "self.wk(x).view(B, T, self.n_kv_heads, self.head_dim)"),
+])  # fmt: skip
+def test_keys_of_fewer_heads_are_viewed_as_their_layer_was_built(kind, written):
+    found = trace(kind(24, 4, 2), torch.randn(3, 5, 24), dims="batch S n_embd", on_error="return")
+    assert found.error.suggestion == written
 
 
 def test_a_cache_is_joined_along_its_tokens_whatever_its_heads_are_called():

@@ -84,6 +84,11 @@ def cuts(failed: Failed, which: int, other: int) -> Iterator[Cut]:
         if part is None:
             return
         parts[axis], index[axis] = part
+    for axis in longer:  # one length is written in one way
+        same = [parts[a] for a in longer if alike(under[a], under[axis])]
+        same = [part for part in same if not part[1:].isdigit()]
+        if parts[axis][1:].isdigit() and same:
+            parts[axis] = same[0]
     rows, keys = len(mine) - 2, len(mine) - 1
     if (
         longer == [rows, keys] and square and under[rows].size < under[keys].size

@@ -30,8 +30,8 @@ def as_bool(failed: Failed, which: int, fills: bool | None) -> tuple[str, list[s
         return "", [] if fills else [plain]
     if ones_hide == fills:
         return "", [plain]
-    means = "hides" if fills else "may attend"
-    return f"; where it is True {means}, and the ones of {name} do not", [inverted]
+    done, ones = ("filled up", "are what may be seen") if fills else ("kept", "hide")
+    return f"; what is True is {done}, and the ones of {name} {ones}", [inverted]
 
 
 def _compared(name: str) -> str:

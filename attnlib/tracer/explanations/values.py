@@ -119,7 +119,7 @@ def weights_added(failed: Failed) -> tuple[str, list[Candidate]]:
         names: list[str] = []
         if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Tuple):
             names = [ast.unparse(part) for part in statement.targets[0].elts]
-        said = f"; {name} are the weights, which {row.module or row.op} returns after its output"
+        said = f"; {name} holds the weights, which {row.module or row.op} returns after its output"
         if len(names) != 2 or names[1] != name or names[0] == "_":
             return said, []
         return f"{said}, {names[0]}", [Candidate(failed.instead(name, names[0]))]
