@@ -661,3 +661,8 @@ def two_pieces_beside_two_samples(x):
     B, S, E = x.shape
     k, v = torch.unbind(x.reshape(B, S, 2, 4, E // 8), dim=1)
     return v
+
+
+@sample([(3, 4, 6, 8), (3, 4, 6, 8)], {"attn": "batch heads Sq Sk"})
+def weights_that_were_given_beside_fewer_values(attn, v):
+    return torch.einsum("bhij,bhjd->bhid", attn, v)

@@ -116,7 +116,9 @@ def _corrections(failed: Failed, text: str, equation: Equation) -> Iterator[Cand
     kept = _alone(equation) if len(rows) == 1 else set()
     for place, other in enumerate(_others(failed, equation, rows)):
         score = _score(failed, other, rows)
-        if _features_for_tokens(equation, other, rows) or _keeps_shares(failed, other):
+        if _features_for_tokens(equation, other, rows) or _tokens_by_size(equation, other, rows):
+            continue
+        if _keeps_shares(failed, other):
             continue
         if score is not None and _alone(other) <= kept:
             changed = sum(a != b for a, b in zip(other.terms, equation.terms, strict=True))
@@ -173,6 +175,25 @@ def _features_for_tokens(
         len(new) > 2 and new[-1] in tokens and labels[-1].name is None and new[-1] in old[:-1]
         for old, new, labels in pairs
     )
+
+
+def _tokens_by_size(equation: Equation, other: Equation, rows: Sequence[Sequence[Label]]) -> bool:
+    """Do weights (Sq, Sk) lie the other way round only as what they weigh is as large?"""
+    for old, new, labels in zip(equation.terms, other.terms, rows, strict=True):
+        tokens = [
+            (letter, label)
+            for before, letter, label in zip(old, new, labels, strict=False)
+            if before != letter and role(label.name or "") == "S"
+        ]
+        held = [
+            label
+            for term, row in zip(other.terms, rows, strict=True)
+            for letter, label in zip(term, row, strict=False)
+            if row is not labels and letter in [letter for letter, _ in tokens]
+        ]
+        if len(tokens) > 1 and not alike(tokens[0][1], tokens[1][1]):
+            return bool(held) and all(label.name is None for label in held)
+    return False
 
 
 def _keeps_shares(failed: Failed, equation: Equation) -> bool:
