@@ -21,20 +21,22 @@ export function drawCross(scene, product, { i, j, d, show = () => true, arcs = t
   const { a: left, b: right, c: result } = sheetsOf(product, scene.at);
   const fits = product.inner[0] === product.inner[1];
   const tensors = [product.left, product.right, ...(product.result ? [product.result] : [])];
+  const name = `${product.dims[0]} = ${product.inner[0]}`; // beside the grid, where the page is wide
+  const ax = scene.narrow ? scene.left : Math.max(scene.left, name.length * 7 + 16);
   const { w, h } = scene.fit(
     left.cols + right.cols,
     left.rows + right.rows,
-    scene.width - scene.left - scene.gap - (scene.narrow ? 34 : 60),
+    scene.width - ax - scene.gap - (scene.narrow ? 34 : 60),
     400,
     tensors,
   );
   const [cw, rh] = [unit(w, right.cols), unit(h, left.rows)];
-  const bx = scene.left + left.cols * w + scene.gap;
+  const bx = ax + left.cols * w + scene.gap;
   const ay = scene.top + right.rows * h + scene.rise;
   const square = result && isPair(scene.trace, result);
   const mixes = isPair(scene.trace, left);
   const near = (own, other) => (other === undefined ? '' : own === other ? 'on' : '');
-  const a = drawGrid(scene, left, scene.left, ay, {
+  const a = drawGrid(scene, left, ax, ay, {
     w,
     h: rh,
     nameBelow: true,

@@ -143,7 +143,7 @@ function axisAt(trace, step) {
 function plainWords(step, trace) {
   if (MAP_WORDS[step.op]) return MAP_WORDS[step.op](step, trace);
   if (!step.inputs.length) {
-    return say`${code(step.op)} starts anew, from no tensor: ${list(step.outputs.map((tensor) => [named(tensor), ' ', ...namedShape(trace, tensor)].map((part) => (part.kind === undefined ? { text: part, kind: '' } : part))))}.`;
+    return say`${code(step.op)} starts anew, from no tensor: ${list(step.outputs.map((tensor) => say`${named(tensor)} ${namedShape(trace, tensor)}`))}.`;
   }
   const of = list(step.inputs.map((tensor) => [named(tensor)]));
   if (SIGNS[step.op] && step.inputs.length === 2) {
@@ -155,14 +155,9 @@ function plainWords(step, trace) {
 }
 
 function errorPhases(step) {
-  const note = step.note || 'torch refuses';
   return [
     {
-      say: () =>
-        say`This line fails: ${note.split('\n')[0]}.`.map((part) => ({
-          ...part,
-          text: part.text.replace(/\.\.$/, '.'),
-        })),
+      say: () => say`This line fails, and gives nothing.`,
       draw: (scene) => {
         const places = step.inputs.length
           ? flow(scene, joined(scene, step.inputs))

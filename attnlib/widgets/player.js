@@ -223,7 +223,7 @@ class Player {
     part.root.classList.toggle('faulty', step.kind === 'error');
     this.steps.mark(this.row);
     writeHeadline(this);
-    part.warning.textContent = hidden ? '' : warningsAt(trace, step).join(' ');
+    part.warning.textContent = hidden ? '' : step.kind === 'error' ? trace.error?.message : warningsAt(trace, step).join(' ');
     this.draw();
     this.game?.ask();
     write(part.caption, this.words());

@@ -374,6 +374,45 @@ def test_what_is_to_be_predicted_is_passed_over_in_one_step(play):
     assert where(page) == (4, 2)
 
 
+@pytest.mark.parametrize("code", [lambda q, k: q.transpose(1, 2) @ k, lambda q, k: q + k[:, :, 1:]])
+def test_a_line_that_fails_says_why_and_what_to_try(play, code):
+    tensors = torch.randn(2, 2, 3, 5, 4)
+    found = attnlib.trace(code, *tensors, dims="batch heads S H", on_error="return")
+    page = play(found.to_dict())
+    page.locator(".stage").press("End")
+    assert page.locator(".body .warning").text_content() == found.error.message
+    assert "torch: The size of tensor a" in page.locator(".body .warning").text_content()
+    page.locator(".stage").press("Home")
+    assert page.locator(".body .warning").text_content() == ""
+
+
+def test_long_names_have_room_in_the_list_and_beside_the_figure(play):
+    """A head's size that has no name of its own, as most code writes it."""
+
+    def scores(x, n_head):
+        B, T, C = x.shape
+        heads = x.view(B, T, n_head, C // n_head).transpose(1, 2)
+        return heads @ heads.transpose(-2, -1)
+
+    trace = attnlib.trace(scores, torch.randn(2, 5, 12), 3, dims="batch S n_embd").to_dict()
+    page = play(trace)
+    lines = page.locator(".steps .name").evaluate_all(
+        "names => names.map(name => [name.textContent, name.offsetHeight])"
+    )
+    for name, height in lines:
+        assert height <= 24 * (1 + len(name) // 20), "no word is broken"
+    page.locator(".stage").press("End")
+    figure = page.locator(".stage").bounding_box()
+    labels = page.locator(".stage text").evaluate_all(
+        "all => all.filter(text => text.textContent.includes('//'))"
+        ".map(text => [text.textContent, text.getBoundingClientRect().left])"
+    )
+    drawn = page.locator(".stage svg").bounding_box()
+    assert len(labels) > 1
+    for text, left in labels:
+        assert left >= max(figure["x"], drawn["x"]) - 1, text
+
+
 def test_hostile_strings_are_text(play, head):
     trace = copy.deepcopy(head[0])
     trace["title"] = HOSTILE
