@@ -524,3 +524,45 @@ def turned_round(x):
 def what_there_is_or_something_else(x):
     more = x or torch.zeros(2, 7)
     return x + more
+
+
+# A cache that is joined along the heads, or along the batch: keys, values, or both.
+
+CACHED = [(2, 3, 1, 4), (2, 3, 1, 4), (2, 3, 1, 4), (2, 3, 6, 4), (2, 3, 6, 4)]
+ONE_STEP = [(2, 3, 1, 4)] * 5
+STEPS = dict.fromkeys(["q", "k", "v", "old_k", "old_v"], "batch heads S H")
+HEADS = STEPS | dict.fromkeys(["old_k", "old_v"], "batch heads past H")
+
+
+@sample(ONE_STEP, STEPS)
+def keys_joined_along_heads(q, k, v, old_k, old_v):
+    k = torch.cat([old_k, k], dim=1)
+    v = torch.cat([old_v, v], dim=1)
+    return (q @ k.mT).softmax(-1) @ v
+
+
+@sample(ONE_STEP, STEPS)
+def values_joined_along_the_batch(q, k, v, old_k, old_v):
+    k = torch.cat([old_k, k], dim=2)
+    v = torch.cat([old_v, v], dim=0)
+    return (q @ k.mT).softmax(-1) @ v
+
+
+@sample(ONE_STEP, STEPS)
+def keys_joined_along_heads_before_a_library(q, k, v, old_k, old_v):
+    k = torch.cat([old_k, k], dim=1)
+    v = torch.cat([old_v, v], dim=1)
+    return F.scaled_dot_product_attention(q, k, v)
+
+
+@sample(
+    CACHED,
+    HEADS,
+    lambda q, k, v, old_k, old_v: (
+        (q @ torch.cat([old_k, k], 2).mT).softmax(-1) @ torch.cat([old_v, v], 2)
+    ),
+)
+def keys_joined_along_tokens_and_not_turned(q, k, v, old_k, old_v):
+    k = torch.cat([old_k, k], dim=2)
+    v = torch.cat([old_v, v], dim=2)
+    return (q @ k).softmax(-1) @ v

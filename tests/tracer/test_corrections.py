@@ -94,6 +94,19 @@ def test_weights_that_run_over_heads_are_named_where_they_meet_the_values():
     assert "bring n_head before S in q and k, as with transpose(1, 2)" in said
 
 
+@pytest.mark.parametrize(
+    ("name", "what", "along"),
+    [
+        ("keys_joined_along_heads", "k", "heads (dim=1)"),
+        ("values_joined_along_the_batch", "v", "batch (dim=0)"),
+        ("keys_joined_along_heads_before_a_library", "k", "heads (dim=1)"),
+    ],
+)
+def test_a_cache_that_was_joined_along_another_axis_is_named_where_it_was(name, what, along):
+    said = failing(*SILENT[name]).message
+    assert f"joined {what} along {along}: tokens stand along dim=2" in said
+
+
 def test_a_squeeze_that_took_the_batch_is_named():
     said = failing(*SILENT["a_batch_of_one_squeezed"]).message
     assert "alpha.squeeze() takes away every axis of 1 of alpha (batch=1, S=7, 1)" in said

@@ -13,6 +13,7 @@ from ..rows import TensorInfo
 from .changes import Change, alike, arranged, written
 from .clash import Candidate, Failed, Tensors, batch_clash, clash, on
 from .kinds import kinds
+from .values import joined_in_front
 
 
 @clash("scaled_dot_product_attention")
@@ -31,7 +32,8 @@ def fused(failed: Failed) -> tuple[str, list[Candidate]]:
             f"there must be one value for each key: {k.name} has {failed.size(1, -2)}, "
             f"{v.name} {failed.size(2, -2)}"
         )
-        return said, list(_laid_out(failed))
+        joined = joined_in_front(failed)
+        return said + joined, [] if joined else list(_laid_out(failed))
     for which, other in ((1, k), (2, v)):
         back = batch_clash(q.shape[:-2], other.shape[:-2])
         if back is not None:
@@ -39,6 +41,9 @@ def fused(failed: Failed) -> tuple[str, list[Candidate]]:
                 f"the axes in front must be equal or 1: {q.name} has {failed.size(0, back - 2)} "
                 f"where {other.name} has {failed.size(which, back - 2)}"
             )
+            joined = joined_in_front(failed)
+            if joined:
+                return said + joined, []
             return said, [*_laid_out(failed), *_grouped(failed, q, other, back)]
     mask = failed.op.argument("attn_mask")
     if mask is not None:

@@ -23,7 +23,7 @@ from .clash import Candidate, Failed, Tensors, batch_clash, clash, on, reversed_
 from .features import columns_compared, features_compared, keys_in_rows, shares
 from .folded import folded
 from .kinds import kinds
-from .values import left_behind, split_apart
+from .values import joined_in_front, left_behind, split_apart
 
 _AXES = {"bmm": 3, "mm": 2, "mv": 2, "dot": 1}
 _MOST = 4  # axes whose every order is tried
@@ -65,6 +65,9 @@ def matmul(failed: Failed) -> tuple[str, list[Candidate]]:
             f"the batch dims of a matmul must be equal or 1: {a.name} has {failed.size(0, axis)} "
             f"where {b.name} has {failed.size(1, axis)}"
         )
+    joined = joined_in_front(failed)
+    if joined:
+        return said + joined, []
     told, found = left_behind(failed)
     told = told or keys_in_rows(failed)
     said += reversed_axes(failed) + told + _heads_meet_heads(failed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from ...dims import role
 from ..rows import Step, TensorInfo
 from .changes import dim_of
 from .clash import Candidate, Failed, on
@@ -28,6 +29,27 @@ def left_behind(failed: Failed) -> tuple[str, list[Candidate]]:
         return "", []
     k = product.inputs[1] if turned[1] is None else turned[1]
     return _not_repeated(failed, k, v, product) or _not_joined(failed, k, v, product) or ("", [])
+
+
+def joined_in_front(failed: Failed) -> str:
+    """Say that keys or values were joined along an axis in front, where tokens are not."""
+    for which, info in enumerate(failed.infos):
+        row = failed.op.made(which)
+        while row is not None and row.op in _LAID_OUT - _REPEATING and row.inputs:
+            row = maker(row.inputs[0], failed.rows, row)
+        if row is None or row.op != "cat" or len(row.inputs[0].shape) != len(info.shape):
+            continue
+        axis, rank = row.params.get("dim", 0), len(info.shape)
+        if not isinstance(axis, int) or axis >= rank - 2 or row.output is None:
+            continue
+        one, whole = row.inputs[0], row.outputs[0]
+        dims = {role(dim) for dim in one.dims[-2:]}
+        if "S" not in dims and role(one.dims[axis]) not in ("heads", "batch"):
+            continue
+        if any(other.shape[axis] == one.shape[axis] for other in failed.infos if other != info):
+            along = f"{one.dims[axis]} (dim={axis}): tokens stand along dim={rank - 2}"
+            return f"; cat in line {row.line} joined {whole.name} along {along}"
+    return ""
 
 
 def _back(k: TensorInfo, rows: list[Step], before: Step, through: set[str]) -> Iterator[Step]:
