@@ -61,6 +61,10 @@ class Attended:
             if roles[:2] != ["batch", "S"] or len(words) != 3 or frames:
                 return None
             return _library(op, words), (words[0], words[1])
+        place = len(words) - 2
+        if roles[-3:-1] == ["S", "batch"] and (op.name == _FUSED or roles[-1] == "batch"):
+            frames = words[place] == "N" and words[place - 1] in FRAMES
+            return None if frames else (over_batch(words), (words[place], words[place - 1]))
         image = words[-2:-1] == ["h"] and any(_WIDTHS & set(word.split("*")) for word in words)
         if roles[-3:-1] != ["S", "heads"] or image:
             return None
@@ -89,6 +93,16 @@ def _library(op: Operation, words: list[str]) -> str:
     return (
         f"{said}: nn.MultiheadAttention was built with batch_first={first} and reads {order}; "
         f"build the layer with batch_first={not first}, which reads {other}"
+    )
+
+
+def over_batch(words: Sequence[str]) -> str:
+    """Say what queries (S, batch, H) do where no layer reads them so, or weights of them."""
+    batch, tokens, place = words[-2], words[-3], len(words) - 2
+    return (
+        f"this attends over {batch} (axis {place} of ({', '.join(words)})): the samples see each "
+        f"other, and no token sees another; bring {batch} in front of {tokens} before, as with "
+        f"transpose({place - 1}, {place})"
     )
 
 

@@ -198,3 +198,20 @@ def channels_shuffled_on_purpose(batch, S, heads, H):
         return x.view(B, T, groups, C // groups).transpose(2, 3).reshape(B, T, C)
 
     return shuffle, (torch.randn(batch, S, heads * H), heads), "batch S n_embd"
+
+
+@sample
+def tokens_in_front_brought_back(batch, S, heads, H):
+    def attend(x):
+        q = x.transpose(0, 1)
+        return F.scaled_dot_product_attention(q, q, q).transpose(0, 1)
+
+    return attend, (torch.randn(S, batch, H),), "S batch H"
+
+
+@sample
+def places_of_one_frame(batch, S, heads, H):
+    def attend(x):
+        return F.scaled_dot_product_attention(x, x, x)
+
+    return attend, (torch.randn(S, batch, H),), "T N C"

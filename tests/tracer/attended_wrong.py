@@ -187,3 +187,24 @@ def heads_merged_inside_of_their_features():
         return (w @ q).permute(0, 2, 3, 1).reshape(B, T, C)
 
     return attend, (torch.randn(2, 5, 24), 4), "batch S n_embd"
+
+
+# Tokens in front of the batch, as layers of torch read them, where no layer does.
+
+
+@wrong("return ((q @ k.mT).softmax(-1) @ v).transpose(0, 1)", "batch", "S")
+def weights_over_the_batch():
+    def attend(x, w):
+        q, k, v = ((x @ w).transpose(0, 1) for _ in range(3))
+        return ((q @ k.mT).softmax(-1) @ v).transpose(0, 1)
+
+    return attend, (torch.randn(2, 5, 6), torch.randn(6, 6)), {"x": "batch S n_embd"}
+
+
+@wrong("return F.scaled_dot_product_attention(q, q, q)", "B", "T")
+def fused_over_the_batch():
+    def attend(x, w):
+        q = (x @ w).transpose(0, 1)
+        return F.scaled_dot_product_attention(q, q, q)
+
+    return attend, (torch.randn(2, 5, 6), torch.randn(6, 6)), {"x": "B T C"}
