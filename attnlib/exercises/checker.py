@@ -9,6 +9,7 @@ import torch
 
 from .beyond import beyond
 from .evidence import explain
+from .failing import before_all, failed
 from .form import ALONE, COLLIDING, DISTINCT, Exercise, copy, draw
 from .running import Outcome, Runner, TimeUp, can_time, restored, untouched
 from .telling import say, show
@@ -40,13 +41,16 @@ def _judge(exercise: Exercise, runner: Runner, seed: int, off: frozenset[str]) -
         case = draw(exercise, kind, 10 * seed + number)
         trials.append(Trial(case, runner.call(case.inputs)))
         stop = _unusable(exercise, trials[-1], runner, off)
-        if stop is not None:
+        if stop is not None and (kind == DISTINCT or not failed(trials)):
             return stop
+        if isinstance(trials[-1].outcome.error, TimeUp):
+            break
     for trial in trials:
         value = trial.outcome.tensor
         trial.agrees = value is not None and agrees(exercise, trial.case, value)
     notes: list[str] = []
-    found = _random(exercise, trials, runner, off)
+    found = before_all(exercise, trials, runner, off)
+    found = found or _random(exercise, trials, runner, off)
     if found is None and not all(trial.agrees for trial in trials):
         found = explain(exercise, trials, runner, off)
     if found is None:

@@ -5,28 +5,16 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .failing import WEIGHING, failure
 from .form import Exercise, copy
 from .grids import number
 from .planted import penalty, planted, truth
 from .running import Runner
 from .trial import LOWEST_ALLOWED, UNDERCUT, Finding, Trial
 from .verdict import alike
-from .watching import FirstNaN, LastCall
+from .watching import FirstNaN
 
-_TURNING = {
-    "transpose",
-    "permute",
-    "swapaxes",
-    "swapdims",
-    "T",
-    "mT",
-    "t",
-    "t_",
-    "movedim",
-    "moveaxis",
-}
 SEES_ITSELF = "Every query sees a key here: some row of your scores is -inf throughout."
-_WEIGHING = {"softmax", "log_softmax", "special_softmax", "special_log_softmax"}
 _MULTIPLYING = {"mul", "mul_", "multiply", "multiply_", "__mul__", "__rmul__"}
 
 
@@ -65,8 +53,7 @@ def explain(
             look = SEES_ITSELF if id_ == "nan-row" and exercise.id != "safe-weights" else ""
             return Finding(id_, trial, more, look)
     if raised and not wrong and "raises" not in off:
-        id_ = _at_the_last_call(raised[0], runner)
-        return Finding(id_ if id_ in known else "raises", raised[0])
+        return failure(raised[0], runner, known)
     return Finding("value-mismatch", (wrong or trials)[0])
 
 
@@ -171,7 +158,7 @@ def _moves_another(trial: Trial, changed: int, runner: Runner) -> bool:
     return not bool(alike(again[others], value[others]).all())
 
 
-# NaN and errors --------------------------------------------------------------------------------
+# NaN ----------------------------------------------------------------------------------------
 
 
 def _nan(trial: Trial) -> bool:
@@ -194,16 +181,5 @@ def _blocked(trial: Trial, first: FirstNaN) -> bool:
     if scores is not None and trial.fits:
         dead = (scores == -torch.inf).all(-1, keepdim=True)
         return not bool((trial.value.isnan() & ~dead).any())
-    weighing = first.name in _WEIGHING | {"scaled_dot_product_attention"}
+    weighing = first.name in WEIGHING | {"scaled_dot_product_attention"}
     return weighing and not first.of_inf
-
-
-def _at_the_last_call(trial: Trial, runner: Runner) -> str:
-    """Where the code raised in a transpose or a softmax with a dim that is not there."""
-    with LastCall() as last:
-        error = runner.call(copy(trial.case.inputs), keep_graph=True).error
-    if isinstance(error, IndexError | RuntimeError) and last.name in _TURNING:
-        return "transpose-wrong-dims"
-    if isinstance(error, IndexError) and last.name in _WEIGHING:
-        return "softmax-wrong-dim"
-    return "raises"

@@ -115,9 +115,21 @@ def _gradients(s: Subject) -> Law:
     grads = torch.autograd.grad((output * weight).sum(), [*parameters.values()], allow_unused=True)
     reached = zip(parameters, grads, strict=True)
     lost = [name for name, g in reached if (g is None or not bool(g.any())) and not _excused(name)]
+    s.only_cut = bool(lost) and all(_moves(s, parameters[name]) for name in lost)
     lost = lost or _lost_part(parameters, grads)
     shown = f"no gradient reaches {', '.join(lost)}" if lost else ""
     return Law("gradients", not lost, says, shown)
+
+
+def _moves(s: Subject, parameter: Tensor) -> bool:
+    """Whether the output depends on a parameter: then its gradient is cut off, not its number."""
+    kept = parameter.detach().clone()
+    with torch.no_grad():
+        parameter.mul_(0.5).add_(torch.linspace(-1, 1, kept.numel()).reshape(kept.shape).to(kept))
+        try:
+            return not bool(alike(s.call(s.x), s.output).all())
+        finally:
+            parameter.copy_(kept)
 
 
 def _lost_part(parameters: Mapping[str, Tensor], grads: tuple[Tensor, ...]) -> list[str]:

@@ -13,6 +13,7 @@ from .subject import Law, Subject
 
 NAMES = tuple(law.__name__.removeprefix("_") for law in LAWS)
 LEFT_OUT = "left out, as asked"
+DESIGNED = frozenset({"parity", "reach", "permutation"})
 
 
 def asked(without: Collection[str] | str) -> frozenset[str]:
@@ -36,12 +37,18 @@ def left_out(law: Law, without: Collection[str]) -> Law:
 def with_designs(s: Subject, laws: list[Law]) -> list[Law]:
     """Say of a broken law which right designs break it, unless there is another cause.
 
-    A known mistake is one, and so is every other law that is broken too.
+    A known mistake is one, and so is every other law that is broken too, unless it has nothing to
+    do with the numbers on one device.
     """
     broken = {law.name for law in laws if law.passed is False}
-    if s.mistake or broken - {"parity", "reach", "permutation"}:
+    aside = {"device", "gradients"} if s.only_cut else {"device"}
+    if s.mistake or broken - aside - DESIGNED:
         return laws
-    return [replace(law, note=_note(law, s)) if law.passed is False else law for law in laws]
+    explained = (law.passed is False and law.name in DESIGNED for law in laws)
+    return [
+        replace(law, note=_note(law, s)) if why else law
+        for law, why in zip(laws, explained, strict=True)
+    ]
 
 
 def _note(law: Law, s: Subject) -> str:
@@ -56,6 +63,8 @@ def _note(law: Law, s: Subject) -> str:
         if s.right_where_seen:
             return "the numbers are right for the tokens that are seen: without reach, parity holds"
         designs = "positions inside, a bias on the scores, or another scale"
+        if s.fused:
+            designs = f"another layout of the fused weight, {designs}"
         return f"{designs} break it on purpose: {leave}"
     if named := window(s):
         return f"each output sees {named}: if that is meant, {leave}"

@@ -43,6 +43,20 @@ class Weights:
     heads: int
     others: tuple[int, ...] = ()
     told: bool = True  # the number of heads, by an argument or a usual name
+    fused: Part | None = None  # the one weight of all three, where there are as many of each
+
+    def by_head(self) -> Weights | None:
+        """Cut the fused weight head by head: query, key, value of the first, then of the next."""
+        if self.fused is None or len(self.fused[0]) % (3 * self.heads):
+            return None
+        weight, bias = self.fused
+        cut = [t.unflatten(0, (self.heads, 3, -1)) for t in (weight, bias) if t is not None]
+        parts = [tuple(t[:, i].flatten(0, 1) for t in cut) for i in range(3)]
+        q, k, v = ((part[0], part[1] if bias is not None else None) for part in parts)
+        return replace(self, q=q, k=k, v=v, fused=None)
+
+
+BY_HEAD = "with the fused weight laid out head by head, query, key and value of each in turn"
 
 
 def parity(s: Subject) -> Law:
@@ -53,9 +67,14 @@ def parity(s: Subject) -> Law:
         return Law(name, None, says, f"not checked: {weights}")
     causal, part = is_causal(s), sees_part(s)
     seen = s.reacts() if part and "reach" in s.without else None
+    s.fused = weights.fused is not None
     for heads in weights.others:
-        if _right(replace(weights, heads=heads), s, causal, seen):
+        tried = replace(weights, heads=heads)
+        if _right(tried, s, causal, seen):
             return Law(name, True, says, note=f"with n_heads = {heads}, found by trying")
+        if (other := tried.by_head()) and _right(other, s, causal, seen):
+            note = f"with n_heads = {heads}, found by trying, and {BY_HEAD}"
+            return Law(name, True, says, note=note)
     try:
         wanted = expected(weights, s.x, causal, seen)
     except RuntimeError as error:
@@ -63,6 +82,9 @@ def parity(s: Subject) -> Law:
         return Law(name, None, says, f"not checked: {reason}")
     if _same(s.output, wanted):
         return Law(name, True, says)
+    other = weights.by_head() if weights.told else None
+    if other and _right(other, s, causal, seen):
+        return Law(name, True, says, note=BY_HEAD)
     if not weights.told:
         return Law(name, None, says, f"not checked: {UNTOLD}")
     both = (mistake(weights, s.x, kind, s.output) for kind in (causal, not causal))
@@ -113,7 +135,15 @@ def find(module: nn.Module, n_heads: int | None) -> Weights | str:
     layer = roles["o"][0] if roles["o"] else None
     out = (layer.weight, layer.bias) if layer else None
     told = heads is not None or layer is None
-    return Weights(parts[0], parts[1], parts[2], out, heads or 1, tried, told)
+    fused = _fused(roles) if len(parts[0][0]) == len(parts[1][0]) else None
+    return Weights(parts[0], parts[1], parts[2], out, heads or 1, tried, told, fused)
+
+
+def _fused(roles: dict[str, list[nn.Linear]]) -> Part | None:
+    if len(roles["qkv"]) != 1 or roles["q"]:
+        return None
+    layer = roles["qkv"][0]
+    return layer.weight, layer.bias
 
 
 def _of_torch(module: nn.Module, layer: nn.MultiheadAttention) -> Weights | str:

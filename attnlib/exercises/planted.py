@@ -43,7 +43,9 @@ def planted(
         wanted = lambda f: f.id not in off and (rare or not f.rare)  # noqa: E731
         found = [
             chosen
-            for chosen, result in faults.walk(exercise.slots, _start(wrong[0]), most, wanted, free)
+            for chosen, result in faults.walk(
+                exercise.slots, beginning(wrong[0]), most, wanted, free
+            )
             if chosen
             and not bool(result.isnan().all())  # NaN throughout is evidence of nothing
             and _equal(wrong[0].value, result)
@@ -77,7 +79,7 @@ def _certain(found: list[tuple[faults.Fault, ...]]) -> tuple[faults.Fault, ...] 
     return (faults.Fault("value-mismatch", f"Several at once do: {ways}.", lambda state: None),)
 
 
-def _start(trial: Trial):
+def beginning(trial: Trial):
     return faults.start(trial.case.inputs, trial.case.sizes)
 
 
@@ -93,7 +95,7 @@ def truth(yours: Tensor, result: Tensor) -> Tensor:
 
 
 def _explains(exercise: Exercise, chosen: tuple[faults.Fault, ...], trial: Trial) -> bool:
-    result = faults.replay(exercise.slots, _start(trial), chosen)
+    result = faults.replay(exercise.slots, beginning(trial), chosen)
     return result is not None and _equal(trial.value, result)
 
 
@@ -133,7 +135,7 @@ def penalty(exercise: Exercise, wrong: list[Trial]) -> Trial | None:
 
     def off(step: faults.Step, trial: Trial) -> float:
         slots = (*exercise.slots[:at], faults.Slot("mask", step, ()), *exercise.slots[at + 1 :])
-        result = faults.replay(slots, _start(trial), ())
+        result = faults.replay(slots, beginning(trial), ())
         gap = torch.inf if result is None else float((result - trial.value).abs().max())
         return gap if gap == gap else torch.inf
 

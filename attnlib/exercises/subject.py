@@ -62,6 +62,8 @@ class Subject:
                 causal, self.why = flag, f"its attribute {name} is {flag}"
         self.causal = causal
         self.mistake = ""  # whose numbers it gives, where that is known
+        self.fused = False  # queries, keys and values come of one weight
+        self.only_cut = False  # the parameters that get no gradient move the output all the same
         self.right_where_seen = False  # parity holds over the tokens that an output reacts to
         width = x.shape[-1] if x is not None else _width(module)
         longest = getattr(module, "block_size", None)

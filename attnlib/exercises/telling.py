@@ -12,8 +12,8 @@ from torch import Tensor
 from ..tracer import trace
 from .catalogue import BY_ID
 from .form import COLLIDING, DISTINCT, Case, Exercise, copy, draw
-from .running import Runner, TimeUp
-from .trial import Finding, Trial, agrees, error_line
+from .running import Outcome, Runner, TimeUp
+from .trial import BY_CHANCE, Finding, Trial, agrees, error_line
 from .verdict import Counterexample, Verdict, differences
 
 READABLE = 60  # a case of so few short numbers is preferred to one that is a little smaller
@@ -33,12 +33,13 @@ def say(id_: str, function: Callable, more: str = "", look: str = "") -> Verdict
 def show(found: Finding, exercise: Exercise, runner: Runner) -> Verdict:
     """Say it with the smallest counterexample."""
     trial, more = found.trial, found.more
-    if found.id == "raises" and not more:
-        more = error_line(trial.outcome.error)
+    if found.id not in NUMBERS_ARE_RIGHT and not trial.agrees:
+        trial = _smaller(exercise, runner, trial)
+    if found.id == "raises" and more in ("", BY_CHANCE):  # the words that the input shown brings
+        more = "\n".join(filter(None, [error_line(trial.outcome.error), more]))
     said = say(found.id, runner.function, more, found.look)
     if found.id in NUMBERS_ARE_RIGHT:
         return said
-    trial = _smaller(exercise, runner, trial) if not trial.agrees else trial
     yours = trial.outcome.value if trial.outcome.error is None else error_line(trial.outcome.error)
     case = trial.case
     shown = Counterexample(
@@ -94,11 +95,16 @@ def _smaller(exercise: Exercise, runner: Runner, trial: Trial) -> Trial:
         outcome = runner.call(case.inputs)
         if isinstance(outcome.error, TimeUp):
             break
-        if (outcome.tensor is None) != (trial.outcome.tensor is None):
+        if _failing(outcome) != _failing(trial.outcome):
             continue
         if outcome.tensor is None or not agrees(exercise, case, outcome.tensor):
             return Trial(case, outcome)
     return trial
+
+
+def _failing(outcome: Outcome) -> str:
+    """Tell errors apart whatever the sizes in their words."""
+    return re.sub(r"\d+", "", error_line(outcome.error)) if outcome.tensor is None else ""
 
 
 def _least(case: Case) -> int:

@@ -16,6 +16,7 @@ LOWEST_ALLOWED = 9.9e3  # a fill of -1e4 lies below a score of minus this
 FINITE = (
     "the fill is finite: it hides while every score lies far above it, as in use; -inf always does"
 )
+BY_CHANCE = "It raises where all sizes differ; where sizes agree, it runs."
 UNDERCUT = "In use it hides, for every score lies far above it; here one is {}. -inf always hides."
 
 

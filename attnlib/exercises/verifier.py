@@ -72,7 +72,7 @@ def verify(
     parity must find the weights: it goes by the usual names of layers (q, query, w_q, to_q, q_proj,
     qkv, c_attn, …, and o, out, proj, … at the end) and of the number of heads (n_heads, num_heads,
     …). Where they are others, it is not checked and the report's first line says so; a wrong scale
-    passes then.
+    passes then. A fused weight holds all queries, then keys, then values; or these head by head.
 
     Some laws are broken by right designs too: reach by a window or a block pattern, parity by
     positions inside, a bias on the scores or another scale, permutation by positions, causality by

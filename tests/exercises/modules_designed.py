@@ -175,3 +175,81 @@ class AlwaysDropped(Window):
 
     def forward(self, x):
         return F.dropout(super().forward(x), 0.3)
+
+
+class RotaryMadeElsewhere(Rotary):
+    """Right numbers, but for the angles a tensor is made without a device."""
+
+    @staticmethod
+    def turned(t):
+        return rotated(t) * torch.ones(t.shape[-1])
+
+
+class RotaryWithoutGradient(Rotary):
+    """Right numbers, but no gradient reaches the keys."""
+
+    def heads(self, t):
+        return super().heads(t.detach() if t.shape[-1] < self.d_model else t)
+
+
+class HeadByHead(nn.Module):
+    """One layer whose rows are query, key and value of the first head, then of the next."""
+
+    def __init__(self, d_model=12, n_heads=3, bias=True):
+        super().__init__()
+        self.d_model, self.n_heads = d_model, n_heads
+        self.qkv, self.proj = nn.Linear(d_model, 3 * d_model, bias), nn.Linear(d_model, d_model)
+
+    def turned(self, t):
+        return t
+
+    def scale(self, q):
+        return q.shape[-1] ** -0.5
+
+    def forward(self, x):
+        heads = self.qkv(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+        q, k, v = heads.chunk(3, -1)
+        y = F.scaled_dot_product_attention(
+            self.turned(q), self.turned(k), v, is_causal=True, scale=self.scale(q)
+        )
+        return self.proj(y.transpose(1, 2).flatten(2))
+
+
+class UntoldHeadByHead(HeadByHead):
+    """The number of heads has a name of its own."""
+
+    def __init__(self):
+        super().__init__()
+        self.parts = self.n_heads
+        del self.n_heads
+
+    def forward(self, x):
+        q, k, v = self.qkv(x).unflatten(-1, (self.parts, -1)).transpose(1, 2).chunk(3, -1)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.proj(y.transpose(1, 2).flatten(2))
+
+
+class UnscaledHeadByHead(HeadByHead):
+    """Wrong: the scale is missing."""
+
+    def scale(self, q):
+        return 1.0
+
+
+class ExchangedHeadByHead(HeadByHead):
+    """Wrong: the heads are not brought back behind the tokens before they are joined."""
+
+    def forward(self, x):
+        heads = self.qkv(x).unflatten(-1, (self.n_heads, -1)).transpose(1, 2)
+        q, k, v = heads.chunk(3, -1)
+        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        return self.proj(y.reshape(x.shape))
+
+
+class InterleavedFused(HeadByHead):
+    """Another layout: query, key and value of each number after each other."""
+
+    def forward(self, x):
+        t = self.qkv(x).unflatten(-1, (self.n_heads, -1, 3)).transpose(1, 2)
+        y = F.scaled_dot_product_attention(*t.unbind(-1), is_causal=True)
+        return self.proj(y.transpose(1, 2).flatten(2))

@@ -14,12 +14,19 @@ from tests.exercises.modules_designed import (
     Blocks,
     Cross,
     Encoder,
+    ExchangedHeadByHead,
     FusedGrouped,
     Grouped,
+    HeadByHead,
+    InterleavedFused,
     Onwards,
     Prefix,
     Rotary,
+    RotaryMadeElsewhere,
+    RotaryWithoutGradient,
+    UnscaledHeadByHead,
     UnscaledWindow,
+    UntoldHeadByHead,
     Window,
     WithoutItself,
     WithoutOut,
@@ -173,3 +180,36 @@ def test_a_dropout_that_eval_does_not_switch_off_is_named() -> None:
     law = laws(AlwaysDropped())["determinism"]
     assert law.passed is False and "dropout" in law.note
     assert " first " in law.counterexample and ", then " in law.counterexample
+
+
+@pytest.mark.parametrize(
+    ("kind", "other"), [(RotaryMadeElsewhere, "device"), (RotaryWithoutGradient, "gradients")]
+)
+def test_a_law_beside_the_numbers_hides_no_design(kind, other: str) -> None:
+    found = laws(kind(), n_heads=4)
+    assert {name for name, law in found.items() if law.passed is False} == {"parity", other}
+    assert "positions inside" in found["parity"].note
+    assert "without" not in found[other].note
+    assert broken(kind(), n_heads=4, without="parity") == {other}
+
+
+@pytest.mark.parametrize("bias", [True, False])
+def test_a_fused_weight_may_be_laid_out_head_by_head(bias: bool) -> None:
+    law = laws(HeadByHead(bias=bias))["parity"]
+    assert law.passed and law.note.startswith("with the fused weight laid out head by head"), law
+    law = laws(UntoldHeadByHead())["parity"]
+    assert law.passed and "n_heads = 3" in law.note and "head by head" in law.note
+    law = laws(MultiHeadAttention(12, 3, causal=True))["parity"]
+    assert law.passed and "head by head" not in law.note
+
+
+@pytest.mark.parametrize("kind", [UnscaledHeadByHead, ExchangedHeadByHead])
+def test_a_mistake_beside_a_layout_stays_broken(kind) -> None:
+    assert "parity" in broken(kind())
+
+
+def test_a_layout_that_is_not_tried_is_named_among_the_designs() -> None:
+    assert (
+        "another layout of the fused weight, positions" in laws(InterleavedFused())["parity"].note
+    )
+    assert "layout" not in laws(Rotary(), n_heads=4)["parity"].note

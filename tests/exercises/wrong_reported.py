@@ -28,7 +28,6 @@ WRONG = {
          "att = q @ k.transpose(-2, -1) / math.sqrt(q.size(-1))\n" + _TRIL + _FILL + "y = (att @ v).contiguous().view(B, T, C)\nreturn y @ wo.t()"),
     ],
     "wrong-shape": [
-        ("scores", "return torch.sum(q * k, dim=-1, keepdim=True)"),
         ("padding-mask", "return (torch.arange(S, device=lengths.device)[None, :] < lengths[:, None]).unsqueeze(1)"),
         ("split-heads", "B, S, E = x.shape\nreturn x.view(B, S, n_heads, -1).transpose(1, 2).reshape(B * n_heads, S, -1)"),
     ],
@@ -109,6 +108,7 @@ WRONG = {
         ("cached-step", "s = q @ k_cache.mT * q.size(-1) ** -0.5\nreturn s.masked_fill(torch.ones_like(s).triu(1).bool(), -1e9).softmax(-1) @ v_cache"),
     ],
     "raises": [
+        ("scores", "return torch.sum(q * k, dim=-1, keepdim=True)"),
         ("cached-step", "n = q.size(2)\ns = q @ k_cache.mT / q.size(-1) ** 0.5\nreturn s.masked_fill(torch.ones(n, n, device=q.device).triu(1).bool(), float('-inf')).softmax(-1) @ v_cache"),
         ("head", _QKV + _ATT + "m = torch.ones(q.size(2), k.size(2), device=x.device).tril().bool()\nreturn att.masked_fill(~m, -math.inf).softmax(-1) @ v"),
     ],

@@ -59,7 +59,6 @@ WRONG = {
         ("scores", "return (q[:, :, None] * k[:, None]).mean((0, -1))"),
         ("weighted-sum", "return (weights @ v).squeeze()"),
         ("weighted-sum", "return torch.stack([weights[b] @ v[b] for b in range(3)])"),
-        ("scores", "return (q * k).sum(-1)"),
     ],
     "wrong-dtype": [
         ("causal-mask", "return torch.ones(Sq, Sk, device=device).tril(Sk - Sq)"),
