@@ -148,8 +148,8 @@ function plainWords(step, trace) {
   const of = list(step.inputs.map((tensor) => [named(tensor)]));
   if (SIGNS[step.op] && step.inputs.length === 2) {
     const [a, b] = step.inputs;
-    const spreads = a.shape.join() !== b.shape.join();
-    return say`${of} meet number by number${spreads ? say`; ${named(rank(a) < rank(b) ? a : b)} ${namedShape(trace, rank(a) < rank(b) ? a : b)} is used again and again along the axes it lacks` : ''}.`;
+    const less = rank(a) < rank(b) ? a : b;
+    return say`${of} meet number by number${a.shape.join() !== b.shape.join() ? say`; ${named(less)} ${namedShape(trace, less)} is used again and again along the axes it lacks` : ''}.`;
   }
   return say`${code(step.op)} makes ${list(step.outputs.map((tensor) => [named(tensor)]))} from ${of}.`;
 }
@@ -157,12 +157,10 @@ function plainWords(step, trace) {
 function errorPhases(step) {
   return [
     {
-      say: () => say`This line fails, and gives nothing.`,
+      say: () => say`This line fails.`,
       draw: (scene) => {
-        const places = step.inputs.length
-          ? flow(scene, joined(scene, step.inputs))
-          : Object.assign([], { bottom: scene.top });
-        scene.text('refused', scene.left, places.bottom + 60, 'no result', 'bad strong');
+        const { bottom } = step.inputs.length ? flow(scene, joined(scene, step.inputs)) : { bottom: scene.top };
+        scene.text('refused', scene.left, bottom + 60, 'no result', 'bad strong');
       },
     },
   ];

@@ -45,7 +45,7 @@ _TOP = re.compile(  # what a module declares at its top, also several at once, a
 )
 _NAMES = re.compile(r"^export (?:const|class|(?:async )?function) (\w+)", re.MULTILINE)
 _COMMENT = re.compile(r"^[ \t]*(?:/\*.*?\*/[ \t]*|//[^\n]*)\n", re.MULTILINE | re.DOTALL)
-_SPARED = re.compile(r"/\*.*?\*/|\s*([{};,])\s*|(?<=:) ")  # of a style sheet
+_SPARED = re.compile(r"/\*.*?\*/|;?\s*([{};,])\s*|(?<=:) ")  # of a style sheet
 
 
 @cache

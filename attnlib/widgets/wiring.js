@@ -12,16 +12,17 @@ export function listen(player) {
 function listenToControls(player, on) {
   const { part } = player;
   for (const [name, tool] of Object.entries(part.tools)) on(tool, 'click', () => player.use(name));
+  // By mouse or finger: the keys stay the player's, and the space bar plays.
+  const toStage = ({ detail }) => detail && part.stage.focus({ preventScroll: true });
+  on(part.steps, 'click', toStage);
   const keys = { first: 'Home', back: 'ArrowLeft', next: 'ArrowRight', last: 'End' };
   for (const [name, control] of Object.entries(part.controls)) {
-    on(control, 'click', ({ detail }) => {
+    on(control, 'click', (event) => {
       const at = topOf(control);
       if (name === 'play') player.play(!player.state.playing);
       else player.move(keys[name]);
-      // By mouse or finger: the keys stay the player's, and the space bar plays.
-      if (!detail) return;
-      part.stage.focus({ preventScroll: true });
-      hold(control, at, scrollerOf(player.host));
+      toStage(event);
+      if (event.detail) hold(control, at, scrollerOf(player.host));
     });
   }
   on(part.scrub, 'input', () => player.go(part.scrub.value - 1));
@@ -32,13 +33,10 @@ function listenToControls(player, on) {
   on(part.root, 'keydown', (event) => player.key(event));
 }
 
-/** Scroll back under the hand what something above it, that grew or shrank, has moved; more than once where it sticks to
+/** Scroll back under the hand what something above it, that grew or shrank, has moved: in some steps where it sticks to
  * the window's edge. */
 function hold(control, at, scroller) {
-  for (let before; before !== scroller.scrollTop; ) {
-    before = scroller.scrollTop;
-    scroller.scrollBy({ top: topOf(control) - at, behavior: 'instant' });
-  }
+  for (let n = 9; n--; ) scroller.scrollBy({ top: topOf(control) - at, behavior: 'instant' });
 }
 
 const topOf = (node) => node.getBoundingClientRect().top;

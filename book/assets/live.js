@@ -246,6 +246,9 @@
       const all = button("Run all", () => this.all());
       this.bar = element("div", { className: "live" }, this.said, this.finder, all, this.stopper);
       document.querySelector("main").after(this.bar);
+      // What sticks to the window's foot stands above it, and what has the focus is not under it.
+      const foot = () => document.documentElement.style.setProperty("--attn-foot", `${this.bar.offsetHeight}px`);
+      new ResizeObserver(foot).observe(this.bar);
       const places = [...document.querySelectorAll("main .cell")].filter(cell => cell.querySelector(".cell_input .highlight-ipython3 pre"));
       this.cells = places.map((place, number) => new Cell(place, number, cell => this.upTo(cell)));
       // A page keeps nothing that is typed into it.

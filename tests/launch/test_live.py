@@ -312,3 +312,25 @@ def test_binder_is_asked_and_what_it_gives_is_used(page: Page, pages: str, jupyt
     assert asked == ["https://mybinder.org/build/gh/owner/name/main"]
     page.get_by_role("button", name="Run cell 1", exact=True).click()
     expect(page.locator(".live [role=status]")).to_contain_text("Cell 1 has run", **PATIENT)
+
+
+@pytest.mark.parametrize("size", [(1280, 720), (1440, 900), (390, 844)])
+def test_the_line_at_the_foot_does_not_lie_on_a_players_keys(
+    page: Page, pages: str, jupyter: str, size: tuple[int, int]
+) -> None:
+    page.set_viewport_size(dict(zip(("width", "height"), size, strict=True)))
+    page.goto(f"{pages}/{PAGE}#live={jupyter}")
+    make_live(page)
+    expect(page.locator(".live")).to_contain_text("Ready", **PATIENT)
+    player = page.locator(".attn-player .attn-host").first
+    player.evaluate("host => host.scrollIntoView({ block: 'start', behavior: 'instant' })")
+    following = player.get_by_role("button", name="Next")
+    foot = page.locator(".live").bounding_box()
+    place = following.bounding_box()
+    assert place["y"] + place["height"] <= foot["y"] + 1
+    before = player.locator(".headline .kind").text_content()
+    page.mouse.click(place["x"] + place["width"] / 2, place["y"] + place["height"] / 2)
+    assert player.locator(".headline .kind").text_content() != before
+    player.locator(".steps .go").first.click()
+    page.keyboard.press(" ")
+    expect(player.get_by_role("button", name="Pause")).to_be_visible()
