@@ -166,3 +166,54 @@ class Cache(nn.Module):
     def forward(self, x, past_k):
         k = x.view(x.shape[0], x.shape[1], self.n_heads, self.hd).transpose(1, 2)
         return torch.cat([past_k, k], dim=1)
+
+
+# A causal mask that is cut to the batch: it hides keys from queries, and no sample's padding.
+
+SCORES = [(3, 4, 5, 5)]
+SQUARE = {"att": "batch heads S S"}
+TRIANGLE = ["the axes of a causal mask are queries and keys"]
+
+
+class Causal(nn.Module):
+    """A buffer as most code has it, under a name that says so or not."""
+
+    def __init__(self, name, mask):
+        super().__init__()
+        self.name = name
+        self.register_buffer(name, mask)
+
+
+class ByName(Causal):
+    def forward(self, att):
+        B, _, T, _ = att.shape
+        return att.masked_fill(~self.tril[:B, :T], float("-inf"))
+
+
+class ByValue(Causal):
+    def forward(self, att):
+        B, _, T, _ = att.shape
+        return att.masked_fill(self.bias[:B, :T] == 0, float("-inf"))
+
+
+BY_NAME = ByName("tril", torch.ones(9, 9, dtype=torch.bool).tril())
+BY_VALUE = ByValue("bias", torch.ones(9, 9).tril())
+
+
+@sample(SCORES, SQUARE, None, None, TRIANGLE, ["try:"])
+def a_triangle_cut_to_the_batch(att):
+    return BY_NAME(att)
+
+
+@sample(SCORES, SQUARE, None, None, TRIANGLE, ["try:"])
+def a_buffer_that_is_a_triangle_cut_to_the_batch(att):
+    return BY_VALUE(att)
+
+
+@sample(
+    [*SCORES, torch.tensor([[1.0, 0, 0, 0, 0], [1, 1, 0, 0, 0], [1, 1, 1, 0, 0]])],
+    SQUARE | {"keep": "batch S"},
+    lambda att, keep: att.masked_fill((keep == 0)[:, None, None, :], float("-inf")),
+)
+def padding_that_looks_like_a_triangle(att, keep):
+    return att.masked_fill(keep == 0, float("-inf"))

@@ -20,6 +20,7 @@ from .cuts import cuts
 from .halves import doubled
 from .inline import joined_otherwise, last_rows, resized
 from .kinds import kinds
+from .masks import sliced_triangle
 from .outer import outer
 from .pairs import paired
 from .plain import plain
@@ -40,6 +41,11 @@ def broadcast(failed: Failed) -> tuple[str, list[Candidate]]:
                     f"{failed.names[first]} is {failed.size(first, back)}, of "
                     f"{failed.names[second]} {failed.size(second, back)}"
                 )
+                cut = [which for which in (first, second) if sliced_triangle(failed, which)]
+                if cut:
+                    name, other = failed.infos[cut[0]].described(), first + second - cut[0]
+                    said += f"; the axes of a causal mask are queries and keys: {name}"
+                    return said, list(resized(failed, cut[0], other))
                 more, found = weights_added(failed)
                 found += [] if more else _lined_up(failed, first, second)
                 return said + reversed_axes(failed) + more, found

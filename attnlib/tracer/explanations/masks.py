@@ -11,10 +11,13 @@ import re
 import torch
 from torch import Tensor
 
+from ...dims import role
 from .clash import Failed, on
 
 _KEPT = re.compile(r"attention|keep|kept|valid|attend|visible|allow|tril|see", re.IGNORECASE)
 _HIDDEN = re.compile(r"pad|block|hid|ignore|drop|future|invalid|triu", re.IGNORECASE)
+_TRIANGLE = re.compile(r"tril|triu|causal|future|look_?ahead", re.IGNORECASE)
+_CUT = re.compile(r"\[[^\]]*:[^\]]*,[^\]]*:[^\]]*\]")  # along two axes: [:B, :T]
 _MOST = 10_000_000  # numbers that are looked at
 
 
@@ -56,6 +59,21 @@ def hides(failed: Failed, which: int) -> bool | None:
     inverted = re.match(r"1(\.0)? - ", name) is not None
     kept, hidden = bool(_KEPT.search(name)), bool(_HIDDEN.search(name))
     return None if kept == hidden else hidden != inverted
+
+
+def sliced_triangle(failed: Failed, which: int) -> bool:
+    """Is it two axes of a causal mask, queries and keys, of which one is cut to no tokens?"""
+    info, name = failed.infos[which], failed.names[which]
+    if len(info.shape) != 2 or role(info.dims[0]) in ("S", None):
+        return False
+    made = failed.op.made(which)
+    if (made is not None and made.op in ("tril", "triu")) or _TRIANGLE.search(name):
+        return True
+    if info.values is None or not _CUT.search(name):
+        return False
+    held = torch.tensor(info.values).bool()
+    ones = torch.ones_like(held)
+    return torch.equal(held, ones.tril()) or torch.equal(held, ones.triu(1))
 
 
 def zeros_and_ones(failed: Failed, which: int) -> bool:
