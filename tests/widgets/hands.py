@@ -6,14 +6,18 @@ from playwright.sync_api import Locator, Page
 
 PHONE = {"viewport": {"width": 390, "height": 844}, "has_touch": True, "is_mobile": True}
 FRAMES = "new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))"
+TOGGLED = """summary => new Promise((done) => {
+  summary.parentNode.addEventListener('toggle', () => done(), { once: true });
+  summary.click();
+})"""
 # Where no bar that sticks to an edge lies over it.
 MIDDLE = "node => node.scrollIntoView({ block: 'center' })"
 DESK = {"viewport": {"width": 1280, "height": 900}}
 
 
 def open_tables(page: Page) -> None:
-    """Open the numbers as tables; a fold says that it is open some time after it has opened."""
-    page.locator("summary", has_text="tables").click()
+    """Open the numbers as tables: made when the fold says that it is open, some time after."""
+    page.locator("summary", has_text="tables").evaluate(TOGGLED)
     page.locator("details .scroll > *").first.wait_for()
 
 
