@@ -274,8 +274,22 @@
     }
     /** Run a cell after all before it that it may need and that have not run as they now read. */
     upTo(cell) { return this.run(cell, this.cells.filter(({ exercise }) => !exercise || exercise === cell.exercise)); }
-    /** Run every cell; an exercise that fails, or is not written yet, stops no other. */
-    all() { return this.run(this.cells.at(-1), this.cells); }
+    /** Run every cell anew; an exercise that fails, or is not written yet, stops no other. */
+    all() {
+      for (const cell of this.cells) cell.ran = false;
+      return this.run(this.cells.at(-1), this.cells);
+    }
+    /**
+     * Cells below write over names of cells above. So what is to run above a cell that has run begins with the first:
+     * each cell starts from what those above it leave, as in the page. Tells whether it does.
+     */
+    anew(cells) {
+      const shared = this.cells.filter(cell => !cell.exercise);
+      const first = cells.find(cell => !cell.exercise && !cell.ran);
+      const over = first !== undefined && shared.slice(shared.indexOf(first) + 1).some(cell => cell.ran);
+      if (over) for (const cell of shared) cell.ran = false;
+      return over;
+    }
     run(last, cells) {
       last.ran = false;
       this.work = this.work.then(() => this.go(last, cells.slice(0, cells.indexOf(last) + 1)));
@@ -287,6 +301,7 @@
       this.stopper.disabled = false;
       try {
         if (!this.kernel) await this.begin();
+        const first = this.anew(cells) && last !== cells[0] ? ", after those above it, so that it starts from what they leave" : "";
         for (const cell of cells) {
           if (cell.ran || broken.has(cell.exercise)) continue;
           this.tell(`Running ${cell.name} of ${this.cells.length} …`);
@@ -298,7 +313,7 @@
         if (failed) {
           const rest = failed === last || last.ran ? "." : `, so ${last.name} was not run.`;
           this.tell(`C${failed.name.slice(1)} ended in an error${rest}`, failed);
-        } else this.tell(`C${last.name.slice(1)} has run. Change any cell and run it: Shift+Enter.`);
+        } else this.tell(`C${last.name.slice(1)} has run${first}. Change any cell and run it: Shift+Enter.`);
       } catch (error) {
         if (!error.told) this.forget(`${error.message} Run a cell to try again.`);
       } finally { this.stopper.disabled = !this.kernel; }

@@ -186,6 +186,41 @@ def test_folded_cells_run_with_the_rest_and_the_one_that_fails_is_shown(
     assert count(jupyter, 0)
 
 
+def test_a_cell_run_again_starts_from_what_the_cells_above_it_leave(
+    page: Page, pages: str, jupyter: str
+) -> None:
+    page.goto(f"{pages}/book/01-projections.html#live={jupyter}")
+    make_live(page)
+    said = page.locator(".live [role=status]")
+    code = page.locator("main .cell pre[role=textbox]").all_text_contents()
+    last = len(code)
+    above = next(number for number, text in enumerate(code, 1) if "assert rows ==" in text)
+    binds = re.compile(r"^(weight =|for [\w, ]*\bweight\b)", re.MULTILINE)
+    first, *_, over = [number for number, text in enumerate(code, 1) if binds.search(text)]
+    assert first < above < over, "no cell below writes over a name that the cell reads"
+    page.get_by_role("button", name="Run all").click()
+    expect(said).to_contain_text(f"Cell {last} has run. ", **PATIENT)
+    again = page.get_by_role("button", name=f"Run cell {above}", exact=True)
+    again.click()
+    expect(said).to_contain_text(f"Cell {above} has run, after those above it", **PATIENT)
+    again.click()  # nothing below it has run since
+    expect(said).to_contain_text(f"Cell {above} has run. ", **PATIENT)
+
+    write(page, first, code[first - 1] + "\nchanged = 'seen below'")
+    write(page, above, "print(changed)")
+    page.get_by_role("button", name="Run all").click()
+    expect(said).to_contain_text(f"Cell {last} has run. ", **PATIENT)
+    write(page, first, code[first - 1] + "\nchanged = 'seen again'")
+    page.get_by_role("button", name="Run all").click()
+    place = page.locator("main .cell").nth(above - 1)
+    expect(place.locator(".cell_output")).to_have_text("seen again", **PATIENT)
+    expect(said).to_contain_text(f"Cell {last} has run. ", **PATIENT)
+    assert page.heard == []
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.goto(f"{pages}/{PAGE}")
+    assert count(jupyter, 0)
+
+
 def test_the_editor_keeps_to_pythons_indents_and_lets_go(
     page: Page, pages: str, jupyter: str
 ) -> None:
