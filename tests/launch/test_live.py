@@ -80,6 +80,9 @@ def page(browser: Browser) -> Iterator[Page]:
 def make_live(page: Page) -> None:
     page.get_by_role("button", name="Run", exact=True).first.click()
     page.get_by_role("button", name="Run the cells on this page").click()
+    folded = page.locator("main .cell").first.get_by_text("Show code cell source")
+    if folded.is_visible():
+        folded.click()
 
 
 def write(page: Page, number: int, code: str) -> None:
