@@ -12,6 +12,8 @@ from pathlib import Path
 from tempfile import mkdtemp
 from typing import TYPE_CHECKING
 
+import zmq
+
 from environment import ROOT
 from kernels import HOST
 
@@ -29,6 +31,8 @@ def words(options: list[str]) -> list[str]:
     ours = [f"--ServerApp.ip={HOST}", f"--ServerApp.root_dir={BOOK}"]
     # A container's only user is root, which Jupyter refuses where others could reach it.
     ours += ["--allow-root"] if os.name == "posix" and os.geteuid() == 0 else []
+    # What a kernel hears and says on this machine is encrypted; without, each new one warns of it.
+    ours += ["--KernelManager.transport_encryption=auto"] if zmq.has("curve") else []
     named = {option.partition("=")[0] for option in options}
     # What goes wrong is shown; of the rest, `said_in_one_line` tells what a person needs.
     if not named & {"--debug", "--log-level"}:

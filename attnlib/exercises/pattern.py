@@ -27,11 +27,8 @@ def is_causal(s: Subject) -> bool:
         elif unmoved * 4 <= int(later.sum()):
             s.causal, s.why = False, "outputs react to most tokens after them"
         else:
-            after = "none" if unmoved == int(later.sum()) else "not all"
-            s.causal, s.why = (
-                True,
-                f"outputs react to tokens before them, and to {after} after them",
-            )
+            after = "and to none" if unmoved == int(later.sum()) else "but not to all"
+            s.causal, s.why = True, f"outputs react to tokens before them, {after} after them"
     return s.causal
 
 

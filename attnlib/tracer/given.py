@@ -39,8 +39,8 @@ class Given:
         if len(names) != len(labels):
             raise ShapeError(
                 f"dims for {tensor}: {self} names {len(self.names)} axes but {tensor} has "
-                f'{len(labels)}, {shape}; give one name an axis ("_" for none, "..." for leading '
-                "ones)"
+                f'{len(labels)}, {shape}; give one name for each axis ("_" for none, "..." for '
+                "leading ones)"
             )
         for axis, (name, label) in enumerate(zip(names, labels, strict=True)):
             _check_size(name, label.size, f"axis {axis} of {tensor}", sizes)

@@ -81,6 +81,10 @@ export async function copy({ trace, id, part }) {
   if (!done) saveFile(`${id}.md`, 'text/markdown', text);
   const where = done ? 'on the clipboard, as Markdown' : 'saved as a Markdown file';
   write(part.reading, say`The table is ${where}.`);
+  // The words may be out of sight: the button says it too.
+  const { copy: tool } = part.tools;
+  tool.textContent = done ? 'Copied' : 'Saved';
+  setTimeout(() => (tool.textContent = 'Copy table'), 1500);
 }
 
 /** Save the figure of a player as it stands. */

@@ -17,9 +17,11 @@ ROLES = {name: dims.role(name) for name in [*dims.DIMS, "Sq", "Sk", "Hv"]}
 
 WORD = re.compile(r"(?<![\w.])[A-Za-z_]\w*")
 # One axis of a shape: a name, a number, `...`, `*batch`, a product of names and numbers, `S=3`.
-AXIS = r"(?:\.\.\.|\*?\w+(?:\s?[*·×/=]\s?\w+)*)"
+AXIS = r"(?:\.\.\.|\*?\w+(?:\s?(?://|[*·×/=])\s?\w+)*)"
 SHAPE = re.compile(rf"\(({AXIS}(?:, ?{AXIS})*,?)\)")
-SIZED = re.compile(rf"(?<![\w.])({'|'.join(ROLES)}) = {{1,4}}\d[\d,]*")
+NUMBER = r" = {1,4}\d+(?:,\d{3})*"
+SIZED = re.compile(rf"(?<![\w.])(\w+){NUMBER}")
+SIZES = re.compile(rf"(?<![\w.])\w+{NUMBER}(?:, \w+{NUMBER})*")
 
 
 def css_class(role):
@@ -38,20 +40,29 @@ def names_in(shape):
     return [(word, roles(word[0])) for word in words if roles(word[0])]
 
 
+def painted(text, role):
+    """Wrap `text` in the colour of a role, where it has one."""
+    return f'<span class="{css_class(role)}">{text}</span>' if role else text
+
+
 def paint(shape):
     """Wrap each dimension's name in `shape`, which is HTML already, in its colour."""
     for word, role in reversed(names_in(shape)):
-        painted = f'<span class="{css_class(role)}">{word[0]}</span>'
-        shape = shape[: word.start()] + painted + shape[word.end() :]
+        shape = shape[: word.start()] + painted(word[0], role) + shape[word.end() :]
     return shape
 
 
 def paint_shapes(text):
     """Paint the shapes and the sizes (`S = 3`) in `text`, and no other word."""
     text = SHAPE.sub(lambda shape: paint(shape[0]), text)
-    return SIZED.sub(
-        lambda sized: f'<span class="{css_class(ROLES[sized[1]])}">{sized[0]}</span>', text
-    )
+    return SIZES.sub(lambda sizes: paint_sizes(sizes[0]), text)
+
+
+def paint_sizes(sizes):
+    """Paint `S = 3`; of several, `B = 2, T = 3`, other people's names too, as in a shape."""
+    names = [sized[1] for sized in SIZED.finditer(sizes)]
+    roles = dims.role if len(names) > 1 and all(map(dims.role, names)) else ROLES.get
+    return SIZED.sub(lambda sized: painted(sized[0], roles(sized[1])), sizes)
 
 
 # --- prose -------------------------------------------------------------------------------------
@@ -66,8 +77,8 @@ class PaintInlineCode(SphinxTransform):
         for node in list(self.document.findall(nodes.literal)):
             text = node.astext()
             sized = SIZED.fullmatch(text)
-            if text in ROLES or sized:
-                role = ROLES[sized[1] if sized else text]
+            role = ROLES.get(sized[1] if sized else text)
+            if role:
                 node["classes"] += css_class(role).split()
             elif is_only_shape(text):
                 node["classes"].append("shape")

@@ -7,10 +7,12 @@ import math_font
 from dimensions import paint_formula
 from docutils import nodes
 from math_core import LatexError, LatexToMathML
+from sphinx.transforms import SphinxTransform
 from sphinx.util import logging
 from sphinx.util.math import get_node_equation_number
 
 LOG = logging.getLogger(__name__)
+SIGN = re.compile(r"[.,;:!?)\]”’…-]+")
 CONVERTER = LatexToMathML(annotation=False, fancy_error=False)
 
 
@@ -26,6 +28,23 @@ def to_mathml(latex, node, *, display):
         points = ", ".join(f"{c} (U+{ord(c):04X})" for c in sorted(missing))
         LOG.warning("formula uses %s, which the font lacks: %s", points, latex, location=node)
     return paint_formula(mathml)
+
+
+class KeepPunctuation(SphinxTransform):
+    """Keep a formula and the sign right behind it on one line: a browser may break between them."""
+
+    default_priority = 700
+
+    def apply(self):
+        for formula in list(self.document.findall(nodes.math)):
+            following = formula.next_node(descend=False, siblings=True)
+            sign = SIGN.match(following) if isinstance(following, nodes.Text) else None
+            if sign:
+                rest = nodes.Text(following[sign.end() :])
+                following.parent.replace(following, rest)
+                whole = nodes.inline(classes=["whole"])
+                formula.replace_self(whole)
+                whole += [formula, nodes.Text(sign[0])]
 
 
 def visit_math(self, node):
@@ -46,5 +65,6 @@ def visit_math_block(self, node):
 
 
 def setup(app):
+    app.add_transform(KeepPunctuation)
     app.add_html_math_renderer("mathml", (visit_math, None), (visit_math_block, None))
     return {"parallel_read_safe": True, "parallel_write_safe": True}

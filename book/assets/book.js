@@ -97,9 +97,8 @@
     });
     block.append(button);
   }
-  const scrollers = document.querySelectorAll("main pre, main .scroll, .formula > math");
   const markScrollers = () => {
-    for (const box of scrollers) {
+    for (const box of document.querySelectorAll("main pre, main .scroll, .formula > math")) {
       if (box.scrollWidth > box.clientWidth + 1) box.tabIndex = 0;
       else box.removeAttribute("tabindex");
     }

@@ -131,7 +131,8 @@
   class Cell {
     constructor(place, number, run) {
       this.place = place;
-      this.name = `cell ${number + 1}`;
+      this.number = number + 1;
+      this.name = `cell ${this.number}`;
       this.code = place.querySelector(".cell_input pre");
       this.mayRaise = place.classList.contains("tag_raises-exception");
       this.ran = false;
@@ -145,8 +146,7 @@
       this.code.addEventListener("input", () => { this.ran = false; this.edited = true; this.plain(); });
       this.code.addEventListener("focus", () => { this.leaves = false; });
       this.code.addEventListener("keydown", event => this.key(event, run));
-      this.button = button("Run", () => run(this));
-      this.button.setAttribute("aria-label", `Run ${this.name}`);
+      this.button = button(`Run ${this.name}`, () => run(this));
       this.button.className = "run";
       this.code.closest(".highlight").append(this.button);
     }
@@ -217,16 +217,20 @@
         box = element("div", { className: "cell_output docutils container", role: "group", ariaLabel: "Output" });
         this.place.append(box);
       }
-      box.closest("details")?.setAttribute("open", "");
       return box;
     }
-    async run(kernel) {
+    /** Run in a kernel. What is folded opens for a reader who asked for this cell; answers above it stay folded. */
+    async run(kernel, asked) {
       const box = this.output(), output = new Output(box);
+      if (asked) box.closest("details")?.setAttribute("open", "");
       box.setAttribute("aria-busy", "true");
       try {
         const status = await kernel.run(this.source, (type, content) => output.hear(type, content));
         output.add(null);
         this.ran = status === "ok" || this.mayRaise;
+      } catch (error) { // the kernel is gone; an output of other code would be taken for this one's
+        if (output.clear) output.add(null);
+        throw error;
       } finally { box.removeAttribute("aria-busy"); }
       return this.ran;
     }
@@ -239,8 +243,10 @@
       this.folder = folder;
       this.kernel = null;
       this.work = Promise.resolve();
+      this.running = null;
+      this.interrupted = null; // the cell that the reader stopped
       this.said = element("span", { role: "status" });
-      this.stopper = button("Interrupt", () => this.kernel?.interrupt());
+      this.stopper = button("Interrupt", () => { this.interrupted = this.running; this.kernel?.interrupt(); });
       this.stopper.disabled = true;
       this.finder = button("Show that cell", () => this.failed.show());
       const all = button("Run all", () => this.all());
@@ -261,15 +267,18 @@
       this.failed = failed;
       this.finder.hidden = !failed;
     }
-    forget(sentence) {
+    forget(sentence, failed) {
       this.kernel = null;
       for (const cell of this.cells) cell.ran = false;
-      this.tell(sentence);
+      this.tell(sentence, failed);
     }
     async begin() {
       this.tell("Starting a kernel …");
       const server = await this.where(sentence => this.tell(sentence));
-      this.kernel = await Kernel.start(server, this.folder, sentence => this.forget(`${sentence} Run a cell to start another kernel.`));
+      this.kernel = await Kernel.start(server, this.folder, sentence => {
+        const at = this.running ? ` C${this.running.name.slice(1)} was running.` : "";
+        this.forget(`${sentence}${at} Run a cell to start another kernel.`, this.running);
+      });
       await this.kernel.run(FIRST, undefined, true);
     }
     /** Run a cell after all before it that it may need and that have not run as they now read. */
@@ -277,7 +286,7 @@
     /** Run every cell anew; an exercise that fails, or is not written yet, stops no other. */
     all() {
       for (const cell of this.cells) cell.ran = false;
-      return this.run(this.cells.at(-1), this.cells);
+      return this.run(this.cells.at(-1), this.cells, true);
     }
     /**
      * Cells below write over names of cells above. So what is to run above a cell that has run begins with the first:
@@ -290,14 +299,24 @@
       if (over) for (const cell of shared) cell.ran = false;
       return over;
     }
-    run(last, cells) {
+    run(last, cells, all = false) {
       last.ran = false;
-      this.work = this.work.then(() => this.go(last, cells.slice(0, cells.indexOf(last) + 1)));
+      this.work = this.work.then(() => this.go(last, cells.slice(0, cells.indexOf(last) + 1), all));
       return this.work;
     }
-    async go(last, cells) {
-      let failed = null;
+    /** What is to be said of a cell that failed, and of those up to `last` that were not run because of it. */
+    ending(failed, last) {
+      const how = failed === this.interrupted ? "was interrupted" : "ended in an error";
+      const first = failed.number + 1;
+      const rest = first > last.number ? ""
+        : first === last.number ? `, so ${last.name} was not run`
+        : `, so cells ${first} to ${last.number} were not run`;
+      return `C${failed.name.slice(1)} ${how}${rest}.`;
+    }
+    async go(last, cells, all) {
+      let failed = null, stopped = false;
       const broken = new Set();
+      this.interrupted = null;
       this.stopper.disabled = false;
       try {
         if (!this.kernel) await this.begin();
@@ -305,18 +324,22 @@
         for (const cell of cells) {
           if (cell.ran || broken.has(cell.exercise)) continue;
           this.tell(`Running ${cell.name} of ${this.cells.length} …`);
-          if (await cell.run(this.kernel)) continue;
-          failed ??= cell;
-          if (!cell.exercise || cell === last) break;
+          this.running = cell;
+          if (await cell.run(this.kernel, cell === last && !all)) continue;
+          stopped = !cell.exercise || cell === last || cell === this.interrupted;
+          failed = stopped ? cell : failed ?? cell;
+          if (stopped) break;
           broken.add(cell.exercise);
         }
-        if (failed) {
-          const rest = failed === last || last.ran ? "." : `, so ${last.name} was not run.`;
-          this.tell(`C${failed.name.slice(1)} ended in an error${rest}`, failed);
-        } else this.tell(`C${last.name.slice(1)} has run${first}. Change any cell and run it: Shift+Enter.`);
+        const done = all ? `All ${this.cells.length} cells have run` : `C${last.name.slice(1)} has run${first}`;
+        if (failed) this.tell(this.ending(failed, stopped ? last : failed), failed);
+        else this.tell(`${done}. Change any cell and run it: Shift+Enter.`);
       } catch (error) {
         if (!error.told) this.forget(`${error.message} Run a cell to try again.`);
-      } finally { this.stopper.disabled = !this.kernel; }
+      } finally {
+        this.running = null;
+        this.stopper.disabled = !this.kernel;
+      }
     }
   }
 

@@ -53,6 +53,7 @@ def jupyterlab(folder: Path, *options: str) -> Iterator[str]:
         yield f"http://{kernels.HOST}:{port}/lab"
         running.send_signal(signal.SIGINT)
         assert running.wait(30) == 0
+        assert "without encryption" not in running.stderr.read()
     finally:
         running.kill()
         running.communicate()

@@ -143,12 +143,16 @@ def test_cells_run_are_edited_and_run_again_and_a_dead_kernel_is_told(
     write(page, 1, "import os\nos._exit(1)")
     page.keyboard.press("Shift+Enter")
     expect(said).to_contain_text("The kernel died", **PATIENT)
+    expect(said).to_contain_text("Cell 1 was running. Run a cell to start another kernel.")
+    expect(page.get_by_role("button", name="Show that cell")).to_be_visible()
+    expect(first.locator(".cell_output")).to_be_empty()  # what stood there came of other code
 
     write(page, 1, "while True: pass")
     page.keyboard.press("Shift+Enter")
     expect(said).to_contain_text("Running cell 1", **PATIENT)
     page.get_by_role("button", name="Interrupt").click()
     expect(first.locator(".traceback")).to_contain_text("KeyboardInterrupt", **PATIENT)
+    expect(said).to_have_text("Cell 1 was interrupted.", **PATIENT)
     assert count(jupyter, 1)
     page.goto(f"{pages}/book/notation.html")
     assert count(jupyter, 0)
@@ -166,8 +170,13 @@ def test_folded_cells_run_with_the_rest_and_the_one_that_fails_is_shown(
     folded = cells.evaluate_all("cells => cells.findIndex(cell => cell.closest('details'))")
     last = cells.count()
     assert 0 <= folded < last - 1
+    answers = page.locator("main details:has(.cell_output)")
+    assert answers.count()
+    open_ones = "folds => folds.filter(fold => fold.open).length"
+    assert answers.evaluate_all(open_ones) == 0
     page.get_by_role("button", name="Run all").click()
-    expect(said).to_contain_text(f"Cell {last} has run", **PATIENT)
+    expect(said).to_contain_text(f"All {last} cells have run", **PATIENT)
+    assert answers.evaluate_all(open_ones) == 0, "an answer is the reader's to open"
     finder = page.get_by_role("button", name="Show that cell")
     expect(finder).to_be_hidden()
 
@@ -178,7 +187,8 @@ def test_folded_cells_run_with_the_rest_and_the_one_that_fails_is_shown(
     code.evaluate("code => { code.closest('details').open = false }")
     page.get_by_role("button", name="Run all").click()
     expect(said).to_have_text(
-        f"Cell {folded + 1} ended in an error, so cell {last} was not run.", **PATIENT
+        f"Cell {folded + 1} ended in an error, so cells {folded + 2} to {last} were not run.",
+        **PATIENT,
     )
     finder.click()
     assert fold.evaluate("fold => fold.open")
@@ -202,7 +212,7 @@ def test_a_cell_run_again_starts_from_what_the_cells_above_it_leave(
     first, *_, over = [number for number, text in enumerate(code, 1) if binds.search(text)]
     assert first < above < over, "no cell below writes over a name that the cell reads"
     page.get_by_role("button", name="Run all").click()
-    expect(said).to_contain_text(f"Cell {last} has run. ", **PATIENT)
+    expect(said).to_contain_text(f"All {last} cells have run. ", **PATIENT)
     again = page.get_by_role("button", name=f"Run cell {above}", exact=True)
     again.click()
     expect(said).to_contain_text(f"Cell {above} has run, after those above it", **PATIENT)
@@ -212,12 +222,12 @@ def test_a_cell_run_again_starts_from_what_the_cells_above_it_leave(
     write(page, first, code[first - 1] + "\nchanged = 'seen below'")
     write(page, above, "print(changed)")
     page.get_by_role("button", name="Run all").click()
-    expect(said).to_contain_text(f"Cell {last} has run. ", **PATIENT)
+    expect(said).to_contain_text(f"All {last} cells have run. ", **PATIENT)
     write(page, first, code[first - 1] + "\nchanged = 'seen again'")
     page.get_by_role("button", name="Run all").click()
     place = page.locator("main .cell").nth(above - 1)
     expect(place.locator(".cell_output")).to_have_text("seen again", **PATIENT)
-    expect(said).to_contain_text(f"Cell {last} has run. ", **PATIENT)
+    expect(said).to_contain_text(f"All {last} cells have run. ", **PATIENT)
     assert page.heard == []
     page.once("dialog", lambda dialog: dialog.accept())
     page.goto(f"{pages}/{PAGE}")
