@@ -797,6 +797,8 @@ def test_the_table_is_copied_as_markdown(play, head):
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy table").click()
     page.get_by_text("The table is on the clipboard").wait_for()
+    page.get_by_role("button", name="Copied").wait_for()
+    page.get_by_role("button", name="Copy table").wait_for()
     lines = page.evaluate("navigator.clipboard.readText()").splitlines()
     assert len(lines) == 13
     assert (
@@ -819,6 +821,15 @@ def test_a_step_is_saved_as_svg(play, head, tmp_path):
     assert "var(" not in path.read_text()
     drawn = [node for node in root.iter() if node.get("data-cell", "").startswith("masked")]
     assert len(drawn) == 9
+
+
+def test_present_keeps_the_pickers_above_the_keys(play, head):
+    page = play(head[0])
+    page.set_viewport_size({"width": 1280, "height": 720})
+    page.get_by_role("button", name="Present").click()
+    page.wait_for_timeout(300)
+    picker = page.get_by_role("combobox", name="batch in front").bounding_box()
+    assert picker["y"] + picker["height"] <= page.locator(".bar").bounding_box()["y"] + 1
 
 
 def test_present_fills_the_screen_and_escape_ends_it(play, head):
