@@ -8,12 +8,14 @@ import torch
 from attnlib import trace
 from attnlib.tracer.explanations.judged import Judge, Trial
 from attnlib.tracer.recorder import Recorder
-from tests.tracer import misled_raising, pasted_raising, refused_raising
+from tests.tracer import misled_raising, pasted_raising, refused_raising, stranger_raising
 from tests.tracer.pasting import pasted
 
-PASTED = {**pasted_raising.PASTED, **misled_raising.PASTED, **refused_raising.PASTED}
-SILENT = {**pasted_raising.SILENT, **misled_raising.SILENT}
-TOLD = {**misled_raising.TOLD, **refused_raising.TOLD}
+MODULES = (pasted_raising, misled_raising, refused_raising, stranger_raising)
+PASTED, SILENT, TOLD = (
+    {name: kept for module in MODULES for name, kept in getattr(module, held, {}).items()}
+    for held in ("PASTED", "SILENT", "TOLD")
+)
 WRITTEN = refused_raising.WRITTEN
 
 

@@ -49,7 +49,24 @@ def _called(node: ast.expr, error: str, scope: Scope, describe: Describe) -> Tol
         text = ast.unparse(node.func)
         index = f"[{ast.unparse(node.args[0])}]" if node.args else ""
         return f"{text} is a tuple, no method", [text + index]
+    if "builtin_function_or_method" in error and isinstance(node, ast.Call):
+        return _uncalled(node, scope)
     return None
+
+
+def _uncalled(node: ast.Call, scope: Scope) -> Told | None:
+    """``x.view(x.size)``: the method itself where its result was meant."""
+    for place, arg in enumerate(node.args):
+        if not isinstance(arg, ast.Attribute) or arg.attr not in _OF_A_TENSOR:
+            continue
+        if scope.tensor(arg.value) is not None:
+            word = ast.unparse(arg)
+            node.args[place] = ast.Call(arg, [], [])
+            return f"{word} is a method, {word}() is what it gives", [ast.unparse(node)]
+    return None
+
+
+_OF_A_TENSOR = {"size", "dim", "ndimension", "numel", "nelement", "item", "tolist", "stride"}
 
 
 def _results(node: ast.expr, error: str, scope: Scope, describe: Describe) -> Told | None:

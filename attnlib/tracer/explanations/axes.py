@@ -31,6 +31,10 @@ def numbered(failed: Failed) -> tuple[str, list[Candidate]] | None:
     words = SIGNATURES.get(failed.op.name, ["input", "dim"])
     if asked < n or "dim" not in words or failed.op.name in ("unflatten", "cat", "stack"):
         return said, []
+    ones = [axis for axis, size in enumerate(x.shape) if size == 1]
+    if failed.op.name == "squeeze":  # of another axis it takes nothing away
+        code = with_argument(failed, "dim", str(ones[0])) if len(ones) == 1 else None
+        return said, [Candidate(code)] if code is not None else []
     node = call_of(failed)
     if node is None or any(isinstance(word.value, ast.Tuple) for word in node.keywords):
         return said, []

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import copy
 from collections.abc import Callable
+from typing import Any
 
 from ..operations import SIGNATURES
-from .clash import Failed, on
+from .clash import Failed, Put, on
 
 
 def call_of(failed: Failed) -> ast.Call | None:
@@ -66,4 +68,17 @@ def with_operand(failed: Failed, which: int, new: str) -> str:
         if ast.unparse(node.func.value) == failed.names[0]:
             node.func.value = ast.parse(on(new), mode="eval").body
             return ast.unparse(node)
+    if failed.names.count(failed.names[which]) > 1:  # the name says nothing: ``bmm(x, x)``
+        return _at_its_place(failed, which, new) or failed.code
     return failed.instead(failed.names[which], new)
+
+
+def _at_its_place(failed: Failed, which: int, new: str) -> str | None:
+    """Write the failed expression with what stands for one argument replaced."""
+    part, node = failed.op.written.part(*failed.op.bound.places[which]), failed.site.node
+    if part is None or node is None or ast.unparse(part) != failed.names[which]:
+        return None
+    copies: dict[int, Any] = {}  # the tree is the reader's, and kept
+    whole = copy.deepcopy(node, copies)
+    value = ast.parse(new, mode="eval").body
+    return ast.unparse(Put(copies[id(part)], value).visit(whole)) if id(part) in copies else None

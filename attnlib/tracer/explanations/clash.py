@@ -90,13 +90,13 @@ class Failed:
         return run
 
     def instead(self, name: str, new: str, code: str | None = None) -> str:
-        """Write the failed expression with one operand replaced, or the new operand alone."""
+        """Write the failed expression with one operand replaced; as it is, if that is unclear."""
         pattern = rf"(?<![\w.]){re.escape(name)}(?![\w(=])"
         given = self.code if code is None else code
         for text in (given, normal(given)):  # names are written in Python's own spacing
             if len(re.findall(pattern, text)) == 1 and "\n" not in text:
                 return re.sub(pattern, lambda _: new, text)
-        return _replaced(given, name, new) or new
+        return _replaced(given, name, new) or given
 
     def word(self, which: int, axis: int) -> str:
         """Write a size so that it can stand in the code: a variable that holds it, or a number."""
@@ -131,10 +131,10 @@ def _replaced(code: str, name: str, new: str) -> str | None:
         return None
     parts = operands(Site("", None, node=node)).values()
     found = [part for part in parts if ast.unparse(part) == name]
-    return ast.unparse(_Put(found[0], value).visit(node)) if len(found) == 1 else None
+    return ast.unparse(Put(found[0], value).visit(node)) if len(found) == 1 else None
 
 
-class _Put(ast.NodeTransformer):
+class Put(ast.NodeTransformer):
     """Put one expression in the place of another."""
 
     def __init__(self, old: ast.expr, new: ast.expr) -> None:

@@ -106,11 +106,12 @@ def _refused(builder: Builder, failure: BaseException, place: Place, code: str) 
     shown: dict[str, TensorInfo] = {}
     describe = describing(builder)
 
-    for name, tensor in scope.mentioned(site.node).items() if site.node is not None else ():
+    value = _replaced(failure, site)
+    read = site.node if value is None else value
+    for name, tensor in scope.mentioned(read).items() if read is not None else ():
         shown[name] = describe(tensor, name)
     said, corrections = refused(failure, site.node, site.parents, scope, describe)
     tried = _tried(corrections, scope, site)
-    value = _replaced(failure, site)
     head = f"{type(failure).__name__}{at(shown_file(site.path), place.line)}"
     told = [head, *carets(site, value), *(f"  {info.described()}" for info in shown.values())]
     told += [f"  {said}"] if said else []

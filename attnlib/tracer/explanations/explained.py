@@ -230,7 +230,23 @@ def _tried(candidate: Candidate, failed: Failed, names: set[str] | None) -> tupl
         except Exception:
             return None
         return candidate.code, ""
+    if candidate.run is not None and not _gives(candidate.code, failed, result):
+        return None
     return candidate.code, _shapes(result)
+
+
+def _gives(code: str, failed: Failed, result: object) -> bool:
+    """Does the code, where it can be run, give what its operation gave?"""
+    if not failed.op.direct:  # of a layer that was called the operation is a part
+        return True
+    try:
+        with silently():
+            made = failed.scope.run(code, "meta")
+    except Exception:  # what the line holds is not all known, or not on the meta device
+        return True
+    if isinstance(made, Tensor) and isinstance(result, Tensor):
+        return made.shape == result.shape
+    return True
 
 
 def _shapes(result: object) -> str:

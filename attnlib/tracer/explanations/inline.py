@@ -25,6 +25,8 @@ def resized(failed: Failed, which: int, other: int) -> Iterator[Candidate]:
     lost = miscounted(failed, which)
     if back is None or tree is None or (lost and role(its.dims[back]) != "S"):
         return
+    if role(its.dims[back]) == "batch":  # one for each head, mostly: there are no heads to meet
+        return
     made = False
     for node in ast.walk(tree) if lost else ():
         if isinstance(node, ast.Slice) and _number(failed, node.upper) == mine.shape[back]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import ast
 import math
 from collections.abc import Callable, Iterator
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from ...dims import role
 from .changes import Change, alike, axis_of, dim_of, moved
@@ -61,8 +62,29 @@ def _linear_candidates(failed: Failed) -> Iterator[Candidate]:
             yield merged(code, lambda x: x.flatten(2).transpose(1, 2))
         mixes = alike(made, wanted) and role(wanted.name or "") not in ("n_embd", "H")
         yield moved_and_back(failed, moved(len(labels), axis, -1), back=mixes)
-    if len(weight.shape) == 2 and x.shape[-1:] == weight.shape[:1]:
-        yield Candidate(f"{name} @ {on(weight.name)}", lambda t: t[0] @ t[1])
+    if len(weight.shape) == 2 and x.shape[-1:] == weight.shape[:1] and not _of_a_layer(failed):
+        yield from _kernel(failed)
+
+
+def _of_a_layer(failed: Failed) -> bool:
+    """Is the weight one of ``nn.Linear``? Laid out the other way it would be run backwards."""
+    if isinstance(failed.op.module, nn.Linear):
+        return True
+    try:
+        node = ast.parse(failed.names[1], mode="eval").body
+    except SyntaxError:
+        return False
+    owner = failed.scope.value(node.value) if isinstance(node, ast.Attribute) else None
+    return isinstance(owner, nn.Linear)
+
+
+def _kernel(failed: Failed) -> Iterator[Candidate]:
+    """Multiply by a weight (in, out), as other libraries lay it out, and add what was added."""
+    (x, weight), bias = map(on, failed.names[:2]), failed.infos[2:]
+    if not bias:
+        yield Candidate(f"{x} @ {weight}", lambda t: t[0] @ t[1])
+    elif bias[0].shape == failed.infos[1].shape[1:]:
+        yield Candidate(f"{x} @ {weight} + {on(bias[0].name)}", lambda t: t[0] @ t[1] + t[2])
 
 
 def _stacked_last(failed: Failed) -> bool:

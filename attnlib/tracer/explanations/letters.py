@@ -20,6 +20,7 @@ from .equation import Equation, Term
 from .features import shares
 from .kinds import kinds
 from .recounted import recounted
+from .unlettered import unlettered
 
 _MOST = 5  # letters of a term whose every order is tried
 
@@ -30,6 +31,9 @@ def einsum(failed: Failed) -> tuple[str, list[Candidate]]:
     if not isinstance(text, str):
         return kinds(failed)
     pattern = _pattern(failed)
+    told = unlettered(failed, text)
+    if told is not None:
+        return told
     if "..." in text:
         return kinds(failed) if pattern is not None else _dotted(failed, text)
     equation = Equation.read(pattern or text, words=pattern is not None)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from torch import Tensor
 
@@ -28,10 +28,10 @@ def classes(failed: Failed) -> Told:
         return _weights(failed)
     wanted = x.shape[:axis] + x.shape[axis + 1 :]
     if target.shape != wanted:
-        names = ", ".join(d for at, d in enumerate(x.dims) if at != axis)
+        names, held = [d for at, d in enumerate(x.dims) if at != axis], target.dims
         said = (
             f"axis {axis} of {x.name} holds the classes, {failed.size(0, axis)}, so the targets "
-            f"are ({names}) = {wanted}; {target.name} is {target.in_names()} = {target.shape}"
+            f"are {_sized(names, wanted)}; {target.name} is {_sized(held, target.shape)}"
         )
         return said, list(_lined_up(failed))
     if target.dtype.startswith(("float", "bfloat", "int32", "int16", "bool")):
@@ -40,6 +40,12 @@ def classes(failed: Failed) -> Told:
     if "out of bounds" in str(failed.error):
         return _out_of_bounds(failed, axis)
     return kinds(failed)
+
+
+def _sized(names: Sequence[str], shape: Sequence[int]) -> str:
+    """Write a shape by its names and in numbers; once where the numbers are all there is."""
+    named, sizes = (f"({', '.join(map(str, row))})" for row in (names, shape))
+    return sizes if named == sizes else f"{named} = {sizes}"
 
 
 def _weights(failed: Failed) -> Told:

@@ -40,5 +40,11 @@ def carets(site: Site, node: ast.AST | None = None) -> list[str]:
 
 
 def first_line(error: BaseException) -> str:
-    text = str(error).strip()
-    return short(text.splitlines()[0]) if text else type(error).__name__
+    """Return torch's first line, and what it announces: ``but expected one of:``."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    if not lines:
+        return type(error).__name__
+    if not lines[0].endswith(":"):
+        return short(lines[0])
+    listed = [line.lstrip("* ") for line in lines[1:] if line.startswith("*")]
+    return short(" ".join([lines[0], " or ".join(listed or lines[1:2])]).strip())

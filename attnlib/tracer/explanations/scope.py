@@ -92,9 +92,11 @@ class Scope:
         return found if isinstance(found, Tensor) else None
 
     def mentioned(self, node: ast.AST) -> dict[str, Tensor]:
-        """Return the tensors whose names stand in an expression, in order."""
+        """Return the tensors whose names an expression reads, in order; not those it assigns."""
         found = {}
         for part in ast.walk(node):
+            if not isinstance(getattr(part, "ctx", None), ast.Load):
+                continue
             tensor = self.tensor(part) if isinstance(part, ast.Name | ast.Attribute) else None
             if tensor is not None:
                 found[ast.unparse(part)] = tensor

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import torch
 
-from .calls import with_argument
+from .calls import call_of, with_argument, with_operand
 from .changes import Change, alike, written
-from .clash import Candidate, Failed, batch_clash, clash
+from .clash import Candidate, Failed, batch_clash, clash, on
 from .kinds import kinds
 from .products import agreement, labels_of
 
+# Axes of the two that are multiplied.
+_AXES = {"baddbmm": (3, 3), "addmm": (2, 2), "addmv": (2, 1)}
 
-@clash("baddbmm", "addmm", "addmv")
+
+@clash(*_AXES)
 def added(failed: Failed) -> tuple[str, list[Candidate]]:
     """Explain a product that is added to: the product first, then what it is added to."""
     if len(failed.infos) < 3:
         return kinds(failed)
     bias, a, b = failed.infos[:3]
+    wanted = _AXES[failed.op.name]
+    for info, axes in zip((a, b), wanted, strict=True):
+        if len(info.shape) != axes:
+            said = f"{failed.op.name} takes tensors of exactly {axes} axes, but {info.name} has "
+            said += f"{len(info.shape)}; + and @ take any number in front"
+            return said, list(_plain(failed))
     inner = -2 if len(b.shape) > 1 else -1
     rows = [failed.op.labels(state) for state in failed.states[:3]]
     if a.shape[-1] == b.shape[inner] and a.shape[:-2] == b.shape[:-2]:
@@ -41,10 +52,17 @@ def added(failed: Failed) -> tuple[str, list[Candidate]]:
     return said, found
 
 
+def _plain(failed: Failed) -> Iterator[Candidate]:
+    """Write the sum with + and @; not where the call says how much of each is added."""
+    node = call_of(failed)
+    if node is not None and not {word.arg for word in node.keywords} & {"alpha", "beta", "out"}:
+        bias, a, b = map(on, failed.names[:3])
+        yield Candidate(f"{bias} + {a} @ {b}")
+
+
 def _turned(failed: Failed, which: int, change: Change) -> Candidate:
     text, _ = min(written(failed, which, change), key=lambda option: option[1])
-    new = failed.instead(failed.names[which], text)
-    return Candidate(new, failed.changed(which, change.run))
+    return Candidate(with_operand(failed, which, text), failed.changed(which, change.run))
 
 
 @clash("tensordot")

@@ -18,6 +18,7 @@ from .calls import with_argument, with_operand
 from .changes import alike
 from .clash import Candidate, Failed, Tensors, clash, on
 from .cuts import part_of, word
+from .inferred import all_but_one, left_to_torch
 from .kinds import kinds
 from .strides import copied
 
@@ -30,7 +31,7 @@ def view(failed: Failed) -> tuple[str, list[Candidate]]:
     if any(isinstance(n, float) for n in asked):
         return _float_size(failed, list(asked))
     shape = [int(n) for n in asked if isinstance(n, int)]
-    if not shape:
+    if not shape or "failed to unpack" in str(failed.error):
         return kinds(failed)
     named = failed.op.size_words("shape", shape)
     if "stride" in str(failed.error):
@@ -39,6 +40,8 @@ def view(failed: Failed) -> tuple[str, list[Candidate]]:
             f"{x.in_names()}): a view cannot merge axes that are not neighbours there"
         )
         return said, list(copied(failed, x, shape))
+    if shape.count(-1) > 1:
+        return left_to_torch(shape), list(all_but_one(failed, shape))
     count, known = math.prod(x.shape), math.prod(n for n in shape if n >= 0)
     wanted = " · ".join(text for text, n in zip(named, shape, strict=True) if n >= 0)
     said = f"{x.name} has {count} numbers, {' · '.join(_words(x))}; the new shape " + (
@@ -268,6 +271,8 @@ def unflatten(failed: Failed) -> tuple[str, list[Candidate]]:
     sizes = [int(n) for n in failed.op.params.get("sizes", ()) if isinstance(n, int)]
     if not sizes or not -len(x.shape) <= axis < len(x.shape):
         return kinds(failed)
+    if sizes.count(-1) > 1:
+        return left_to_torch(sizes), []
     named = failed.op.size_words("sizes", sizes)
     known = math.prod(n for n in sizes if n >= 0)
     asked = " · ".join(text for text, n in zip(named, sizes, strict=True) if n >= 0)
