@@ -16,6 +16,12 @@ from .watching import Homes
 
 LOW, LOWER = -25.0, -60.0  # scores whose exponentials, 1e-11 and 9e-27, float32 still holds
 
+APART = 200.0  # exp(-200) is 0 in float32
+ROWS_TOGETHER = (
+    f"a row of scores {APART:g} below another gives NaN, for exp underflows there: rows must not "
+    "depend on one another, so take away each row's own maximum"
+)
+
 
 def beyond(
     exercise: Exercise, trial: Trial, runner: Runner, notes: list[str], off: frozenset[str]
@@ -93,10 +99,22 @@ def _device(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) 
 def _large_scores(exercise: Exercise, trial: Trial, runner: Runner, notes: list[str]) -> None:
     if exercise.id not in {"weights", "safe-weights"}:
         return
-    large = {"scores": trial.case.inputs["scores"] * 100 + 500}
-    value = runner.call(large).tensor
-    if value is not None and not bool(value.isfinite().all()):
+    scores = draw(exercise, DISTINCT, 0, largest=4).inputs["scores"].nan_to_num(neginf=0.0)
+    alike_rows = scores[:1, :1].expand_as(scores)  # so that none is far below another
+    if _not_finite(alike_rows * 100 + 500, runner).any():
         notes.append("exp overflows for large scores: take the row's maximum away first")
+    below = torch.arange(scores[..., 0].numel()).reshape(scores.shape[:-1])[..., None] * APART
+    apart, even = (_not_finite(scores - less, runner) for less in (below, APART))
+    if bool(apart.any()) and not bool(apart[0, 0] | even.any()):
+        notes.append(ROWS_TOGETHER)
+
+
+def _not_finite(scores: Tensor, runner: Runner) -> Tensor:
+    """Say which rows of scores get weights that are no numbers."""
+    value = runner.call({"scores": scores}).tensor
+    if value is None or value.shape != scores.shape:
+        return torch.zeros(scores.shape[:-1], dtype=torch.bool)
+    return ~value.isfinite().all(-1)
 
 
 # deep cases ------------------------------------------------------------------------------------

@@ -6,11 +6,12 @@ import torch
 from torch import Tensor
 
 from .failing import WEIGHING, failure
+from .fills import fill, low_in_use, not_low, unreached
 from .form import Exercise, copy
 from .grids import number
 from .planted import penalty, planted, truth
 from .running import Runner
-from .trial import LOWEST_ALLOWED, UNDERCUT, Finding, Trial
+from .trial import UNDERCUT, Finding, Trial
 from .verdict import alike
 from .watching import FirstNaN
 
@@ -34,11 +35,14 @@ def explain(
     if chosen:
         told = chosen[0].how if chosen[0].id == "value-mismatch" else ""
         return Finding(chosen[0].id, wrong[0], told, look=chosen[0].look)
+    lost = next(filter(None, (unreached(exercise, trial) for trial in wrong)), "")
+    if lost:  # what stands elsewhere, however high, is not what is amiss
+        known -= {"mask-fill-not-low-enough"}
     for id_, found in (
         ("wrong-dtype", lambda: next((t for t in wrong if _other_dtype(t)), None)),
         ("one-length-for-all", lambda: wrong[0] if _one_length(exercise, returned) else None),
-        ("mask-fill-inf-or-nan", lambda: next((t for t in wrong if _not_low(exercise, t)), None)),
-        ("mask-fill-not-low-enough", lambda: next((t for t in wrong if _fill(exercise, t)), None)),
+        ("mask-fill-inf-or-nan", lambda: next((t for t in wrong if not_low(exercise, t)), None)),
+        ("mask-fill-not-low-enough", lambda: next((t for t in wrong if fill(exercise, t)), None)),
         ("mask-fill-not-low-enough", lambda: penalty(exercise, wrong)),
         ("softmax-epsilon", lambda: epsilon(wrong)),
         ("batch-mixed", lambda: next((t for t in wrong if _mixes(t, runner)), None)),
@@ -48,13 +52,13 @@ def explain(
         trial = found() if id_ in known else None
         if trial is not None:
             more = f"Yours is {trial.value.dtype}." if id_ == "wrong-dtype" else ""
-            if id_ == "mask-fill-not-low-enough" and low_in_use(trial):
+            if id_ == "mask-fill-not-low-enough" and low_in_use(trial, runner):
                 more = UNDERCUT.format(number(float(trial.case.inputs["scores"].min())))
             look = SEES_ITSELF if id_ == "nan-row" and exercise.id != "safe-weights" else ""
             return Finding(id_, trial, more, look)
     if raised and not wrong and "raises" not in off:
         return failure(raised[0], runner, known)
-    return Finding("value-mismatch", (wrong or trials)[0])
+    return Finding("value-mismatch", (wrong or trials)[0], lost)
 
 
 def _other_dtype(trial: Trial) -> bool:
@@ -67,29 +71,6 @@ def _other_dtype(trial: Trial) -> bool:
     if value.is_complex() or not value.is_floating_point():
         return True
     return value.dtype.itemsize == 2 and bool(alike(value, wanted, rtol=0.05, atol=0.05).all())
-
-
-def _fill(exercise: Exercise, trial: Trial) -> bool:
-    """The kept scores are right, the hidden ones are not."""
-    if exercise.id != "mask-scores" or not trial.fits:
-        return False
-    may = trial.case.inputs["may_attend"].expand(trial.case.wanted.shape)
-    return bool(alike(trial.value, trial.case.wanted)[may].all())
-
-
-def low_in_use(trial: Trial) -> bool:
-    """Whether what stands over the hidden scores would hide them, were no score as low as here."""
-    scores = trial.case.inputs.get("scores")
-    if scores is None or not trial.fits:
-        return False
-    hidden = trial.value[trial.case.wanted == -torch.inf]
-    return bool(hidden.numel()) and float(hidden.max()) < -LOWEST_ALLOWED
-
-
-def _not_low(exercise: Exercise, trial: Trial) -> bool:
-    """The kept scores are right, and of the hidden ones some are inf or NaN."""
-    numbers = trial.value.nan_to_num(nan=torch.inf, neginf=0.0, posinf=torch.inf)
-    return _fill(exercise, trial) and bool(numbers.isinf().any())
 
 
 def _one_length(exercise: Exercise, returned: list[Trial]) -> bool:

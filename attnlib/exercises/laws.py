@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable, Mapping
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
 
 from .parity import NAMES, parity
 from .pattern import causality, is_causal, reach, sees_part
+from .registered import held_plainly, loose
 from .subject import Law, Subject, first_difference, told
 from .verdict import alike
 from .watching import Draws, Homes
@@ -98,17 +99,14 @@ def _finite(s: Subject) -> Law:
 def _gradients(s: Subject) -> Law:
     """A bias of the keys adds the same to all scores of a query: its gradient is rightly zero."""
     says = "every parameter is registered and gets a gradient"
-    known = {id(part) for part in (*s.module.modules(), *s.module.parameters())}
-    for part in s.module.modules():
-        for name, value in vars(part).items():
-            held = value if isinstance(value, list | tuple) else ()
-            held = list(value.values()) if isinstance(value, dict) and name[0] != "_" else held
-            if any(isinstance(h, nn.Module | nn.Parameter) and id(h) not in known for h in held):
-                return Law("gradients", False, says, f"{name} is a plain {type(value).__name__}")
+    if plain := held_plainly(s.module):
+        return Law("gradients", False, says, plain)
+    output = s.call(s.x)
+    if unknown := loose(s.module, output):
+        return Law("gradients", False, says, unknown)
     parameters = {n: p for n, p in s.module.named_parameters() if p.requires_grad}
     if not parameters:
         return Law("gradients", None, says, "not checked: the module has no parameters")
-    output = s.call(s.x)
     if not output.requires_grad:
         return Law("gradients", False, says, "the output depends on no parameter")
     weight = torch.linspace(-1, 1, output.numel()).reshape(output.shape).to(output)

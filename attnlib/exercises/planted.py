@@ -145,7 +145,7 @@ def penalty(exercise: Exercise, wrong: list[Trial]) -> Trial | None:
         for halving in range(1, 24):
             width = best * 0.5**halving
             best = min((best, best - width, best + width), key=gap)
-        rest = [off(form(best), trial) / off(faults.fill(-torch.inf), trial) for trial in wrong]
-        if all(part < 0.01 for part in rest):
+        gaps = [(off(form(best), trial), off(faults.fill(-torch.inf), trial)) for trial in wrong]
+        if all(gap < 0.01 * right < torch.inf for gap, right in gaps):
             return wrong[0]
     return None

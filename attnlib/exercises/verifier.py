@@ -115,10 +115,15 @@ def _copied(module: nn.Module) -> nn.Module:
     of an earlier call cannot be copied with its graph.
     """
     kept = [v for part in module.modules() for v in vars(part).values() if isinstance(v, Tensor)]
-    alone = {id(t): t.detach().cpu().clone() for t in kept if not t.is_meta}
+    alone = {id(t): _alone(t) for t in kept if not t.is_meta}
     copied = copy.deepcopy(module, alone)
     held = (*module.parameters(), *module.buffers())
     return copied if any(tensor.is_meta for tensor in held) else copied.cpu()
+
+
+def _alone(tensor: Tensor) -> Tensor:
+    learns = tensor.is_leaf and tensor.requires_grad
+    return tensor.detach().cpu().clone().requires_grad_(learns)
 
 
 def _causes(subject: Subject, laws: list[Law]) -> list[Law]:

@@ -574,6 +574,7 @@ PLAYER = [
 ]
 
 ANSWERS = "tests/exercises/test_answers.py"
+STRANGER = "tests/exercises/test_stranger.py"
 BEYOND = "tests/exercises/test_beyond.py"
 EXERCISES = [
     Fault(
@@ -611,10 +612,34 @@ EXERCISES = [
     Fault(
         "check: a fill that hides in use is refused without a word of that",
         "attnlib/exercises/evidence.py",
-        'if id_ == "mask-fill-not-low-enough" and low_in_use(trial):',
+        'if id_ == "mask-fill-not-low-enough" and low_in_use(trial, runner):',
         "if False:",
         (BEYOND, "-k", "same_is_said"),
         ("In use it hides",),
+    ),
+    Fault(
+        "check: a fill is said to hide in use that lies below the least score, whatever that is",
+        "attnlib/exercises/fills.py",
+        'usual["scores"] = scores.clamp(min=USUAL)',
+        'usual["scores"] = scores',
+        (STRANGER, "-k", "told_what_is_so"),
+        ("In use it hides",),
+    ),
+    Fault(
+        "check: exp is said to overflow where a row below the others underflows",
+        "attnlib/exercises/beyond.py",
+        "alike_rows = scores[:1, :1].expand_as(scores)",
+        "alike_rows = scores",
+        (STRANGER, "-k", "would_go_wrong"),
+        ("exp overflows",),
+    ),
+    Fault(
+        "verify: a weight that no container holds is not looked for",
+        "attnlib/exercises/registered.py",
+        "left = set(), [output.grad_fn]",
+        "left = set(), []",
+        (STRANGER, "-k", "registered_nowhere"),
+        ("test_a_weight_that_is_registered_nowhere_is_found_however_it_is_held",),
     ),
     Fault(
         "check: of two pairs of mistakes with the same numbers the first is named",
@@ -635,7 +660,7 @@ EXERCISES = [
     Fault(
         "check: one number may hide too little where it is not in the list",
         "attnlib/exercises/planted.py",
-        "if all(part < 0.01 for part in rest):",
+        "if all(gap < 0.01 * right < torch.inf for gap, right in gaps):",
         "if False:",
         (ANSWERS, "-k", "wrong_answer and mask-fill-not-low-enough"),
         ("FAILED tests/exercises/test_answers.py", "value-mismatch"),
@@ -763,7 +788,7 @@ EXERCISES = [
     Fault(
         "verify: a known mistake is excused as a design",
         "attnlib/exercises/meant.py",
-        "if s.mistake or broken",
+        "if (s.mistake and s.mistake != _UNSCALED) or broken",
         "if broken",
         ("tests/exercises/test_designs.py", "-k", "not_excused"),
         ("test_a_known_mistake_and_a_mistake_with_other_laws_are_not_excused",),

@@ -119,6 +119,10 @@ SENSE = "True means may attend."
 NO_TRUE = "A mask that is True throughout hides nothing: where must it be False?"
 BOTH = "Besides, it is aligned at the first key: the last query sees the last key."
 LENGTH = "The real keys of a sequence are 0 to its length - 1."
+BOTH_AXES = (
+    "On the keys it is right; on the queries as well it leaves padded ones no key to see. Mask the "
+    "keys alone."
+)
 
 
 def causal() -> Slot:
@@ -183,6 +187,7 @@ def padding() -> Slot:
                 wrong,
                 "queries and keys",
                 lambda s: real(s)[:, None, :, None] & keys(real(s)),
+                BOTH_AXES,
             ),
         ),
     )
