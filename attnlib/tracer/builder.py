@@ -105,7 +105,7 @@ class Builder:
         names.append(name)
         state.identity.name, state.identity.named = names[0], True
         info = self.tensors.info(state, name)
-        self.findings.stand(self.tensors.labels(state))
+        self.findings.evidence.met(state, self.tensors.labels(state))
         self.mixtures.given(state)
         site = site or Site("", None)
         self.steps.append(Step(
@@ -120,6 +120,7 @@ class Builder:
         known = self.variables.setdefault(read.chain[0][0], [])
         for axis, name in name_shape(self._symbols, labels, read.axis, site):
             known.append((labels[axis], name))
+            self.findings.evidence.unpacked(read.state, labels, axis)
         if read.axis == 0 and is_length(site.node):
             self._symbols.measured(site.node, labels[0])
 
@@ -128,14 +129,9 @@ class Builder:
     def _tell(self, call: Call, later: Call | None) -> Step:
         site = site_of(*call.chain[0]) if call.chain else Site("", None)
         op = Operation(call, site, self.tensors, self.findings)
-        weights = []
         for which, state in enumerate(op.inputs):
             self._meet(op, which, state)
-            if state.identity.weight:
-                weights.append(tuple(self.tensors.labels(state)))
-            else:
-                self.findings.stand(self.tensors.labels(state))
-        self.findings.beside(weights)
+        self.findings.evidence.used([(state, op.labels(state)) for state in op.inputs])
         names = [self._operand_name(op, which, call, site) for which in range(len(op.inputs))]
         inputs = tuple(map(self.tensors.info, op.inputs, names))
         targets = self._targets(call, len(op.outputs), later)
@@ -172,11 +168,14 @@ class Builder:
     def _meet(self, op: Operation, which: int, state: State) -> None:
         """At a tensor's first sight give it its written name, and the dims of that name."""
         identity = state.identity
-        if identity.name is None:
+        first = identity.name is None
+        if first:
             identity.name = self._first_name(identity, op, which)
             identity.named = identity.name is not None and identity.name == identity.variable
         self._seen(identity.name)
         self._name_axes(state)
+        if first:
+            self.findings.evidence.met(state, self.tensors.labels(state))
 
     def _first_name(self, identity: Identity, op: Operation, which: int) -> str | None:
         """Name a tensor that comes from outside: by its key, its module, its expression."""
@@ -246,7 +245,7 @@ class Builder:
                 for mine, new in zip(state.identity.labels, labels, strict=True):
                     self._symbols.unite(new, mine)
         for state in op.outputs:
-            self.findings.stand(self.tensors.labels(state))
+            self.findings.evidence.made(state, self.tensors.labels(state), op.inputs)
 
     def _ruled(self, op: Operation) -> list[list[Label] | None]:
         """Ask the operation's rule for the labels of each result; None where nothing is known."""

@@ -11,7 +11,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from ..dims import role
-from .labels import CODE, DIMS, LAYER, Label, laid
+from .evidence import Evidence, firm
+from .labels import CODE, DIMS, Label, laid
 from .notes import Call, is_state
 from .rows import Warning
 from .source import Site
@@ -26,24 +27,10 @@ class Findings:
     def __init__(self, symbols: Symbols) -> None:
         self.symbols = symbols
         self.aliases: dict[Call, tuple[str, str]] = {}  # where two names turned out to be one dim
-        self._together: dict[tuple[Label, ...], None] = {}  # labels of tensors seen so far
-        self._beside: list[tuple[Label, ...]] = []  # weights that go into the operation at hand
+        self.evidence = Evidence()
         self._collisions: list[tuple[Label, Label, Call, Site, str]] = []
         # a dim, what was merged under its name, what it was split into, outer first
         self._merged: list[tuple[Label, list[Label], list[Label], Call, Site]] = []
-
-    def stand(self, labels: list[Label]) -> None:
-        """Remember which labels stand together on one tensor."""
-        if len(labels) > 1:
-            self._together[tuple(labels)] = None
-
-    def beside(self, rows: list[tuple[Label, ...]]) -> None:
-        """Note the weights that go into the next operation: they tell dims apart in it alone.
-
-        A layer's output may well be the dim that went in (``x + layer(x)``), whatever the
-        constructor calls the two.
-        """
-        self._beside = rows
 
     def join(self, a: Label, b: Label, call: Call, site: Site, verb: str = LINES_UP) -> None:
         """Make two axes one, as an operation says they are."""
@@ -55,7 +42,7 @@ class Findings:
         if verb == SUMS and _two_lengths(a, b) and self._of_two_inputs(a, b):
             self._collide(a, b, call, site, verb)
             return
-        if _firm(a) and _firm(b) and self._apart(a, b):
+        if self.apart(a, b):
             self._collide(a, b, call, site, verb)
             return
         mine, its = laid(a), laid(b)
@@ -73,7 +60,7 @@ class Findings:
 
     def _of_two_inputs(self, a: Label, b: Label) -> bool:
         """Are there two tensors alike but for these dims, as (batch, Sq, H) and (batch, Sk, H)?"""
-        rows = {tuple([label.root() for label in row]) for row in self._together}
+        rows = self.evidence.rows()
         mine = [row for row in rows if row.count(a) == 1 and b not in row]
         return any(tuple([b if label is a else label for label in row]) in rows for row in mine)
 
@@ -130,41 +117,10 @@ class Findings:
     def apart(self, a: Label, b: Label) -> bool:
         """Does the code itself tell two axes apart?"""
         a, b = a.root(), b.root()
-        return a is not b and _firm(a) and _firm(b) and self._apart(a, b)
+        return a is not b and firm(a) and firm(b) and self.evidence.apart(a, b)
 
     def _collide(self, a: Label, b: Label, call: Call, site: Site, verb: str) -> None:
         self._collisions.append((a.root(), b.root(), call, site, verb))
-
-    def _apart(self, a: Label, b: Label) -> bool:
-        """Do two labels, or other bearers of their names, stand side by side on some tensor?"""
-        mine, its = _names(a), _names(b)
-        if {name for name, _ in mine} & {name for name, _ in its}:
-            return False
-        for labels in (*self._together, *self._beside):
-            roots = [label.root() for label in labels]
-            if any(r is a or _shared(mine, r) for r in roots) and any(
-                r is b or _shared(its, r) for r in roots
-            ):
-                return True
-        return False
-
-
-def _firm(label: Label) -> bool:
-    """Does the code tell a dim apart: by a name, or as a share of one (``C // n_head``)?"""
-    root = label.root()
-    if root.strong or root.names or root.share is None:
-        return root.strong
-    whole, below = root.share
-    return whole.strong and any(part.root().names for part in below)
-
-
-def _shared(names: set[tuple[str, object]], label: Label) -> bool:
-    """Does a label bear one of these names? In two layers of a class one name may be two dims."""
-    return any(
-        name == other and (scope is None or place is None or scope is place)
-        for other, place in _names(label)
-        for name, scope in names
-    )
 
 
 def _two_lengths(a: Label, b: Label) -> bool:
@@ -174,15 +130,6 @@ def _two_lengths(a: Label, b: Label) -> bool:
     """
     known = [min(label.root().names)[::2] for label in (a, b) if label.root().names]
     return len(known) == 2 and all(rank == DIMS and role(name) == "S" for rank, name in known)
-
-
-def _names(label: Label) -> set[tuple[str, object]]:
-    """Return a label's strong names, each with the layer whose constructor gave it."""
-    return {
-        (name, scope if rank == LAYER else None)
-        for rank, _, name, scope in label.root().names
-        if rank <= LAYER
-    }
 
 
 def _splits(call: Call) -> bool:

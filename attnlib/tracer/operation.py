@@ -66,8 +66,8 @@ class Operation:
         """Does the code itself tell two axes apart?"""
         return self._findings.apart(a, b)
 
-    def stand(self, labels: list[Label]) -> None:
-        self._findings.stand(labels)
+    def written_together(self, sizes: list[Label]) -> None:
+        self._findings.evidence.written(self.inputs[0], sizes)
 
     def argument(self, name: str) -> State | None:
         """Return the tensor that was passed as this argument."""

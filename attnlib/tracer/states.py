@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.parameter import is_lazy
 from torch.utils.weak import WeakTensorKeyDictionary
 
@@ -76,6 +76,7 @@ class States:
         else:
             self._identities += 1
             state.identity = Identity(self._identities)
+            state.identity.weight = isinstance(tensor, nn.Parameter)
             if inner is not None:
                 axes = enumerate(self.labels(inner))
                 state.identity.labels = [label for place, label in axes if place != outer]

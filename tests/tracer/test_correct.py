@@ -15,6 +15,7 @@ from tests.tracer import (
     further_correct,
     outside_correct,
     shares_correct,
+    stranger_correct,
     unseen_correct,
 )
 from tests.tracer.correct import SAMPLES, SIZES
@@ -29,7 +30,19 @@ FRESH = {f"fresh {name}": build for name, build in fresh_correct.SAMPLES.items()
 SHARES = {f"shares {name}": build for name, build in shares_correct.SAMPLES.items()}
 ATTENDED = {f"attended {name}": build for name, build in attended_correct.SAMPLES.items()}
 CLASHING = {f"clashing {name}": build for name, build in clashing_correct.SAMPLES.items()}
-ALL = {**OURS, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH, **SHARES, **ATTENDED, **CLASHING}
+STRANGER = {f"stranger {name}": build for name, build in stranger_correct.SAMPLES.items()}
+ALL = {
+    **OURS,
+    **OUTSIDE,
+    **FURTHER,
+    **BLIND,
+    **UNSEEN,
+    **FRESH,
+    **SHARES,
+    **ATTENDED,
+    **CLASHING,
+    **STRANGER,
+}
 
 LENGTHS = {"src", "src_len", "items"}  # what samples call their tokens besides S, T and so on
 # A loop over samples or chunks has other operations at other sizes; a library asks for a value.
@@ -70,6 +83,21 @@ def test_dims_hold_and_nothing_is_warned_of(name, sizes):
     check = result.check(**{dim: n for dim, n in elsewhere.items() if dim in result.roles})
     assert check.mismatches == (), check
     assert UNCHECKED.get(name, "") in check.reason and check.unchecked == (name in UNCHECKED), check
+
+
+# Slots that take the tokens for themselves are known by their name alone.
+NAMELESS = {"shares slots_that_only_gather"}
+
+
+@pytest.mark.parametrize("given", ["no names", "names of the first"])
+@pytest.mark.parametrize("name", [name for name in ALL if name not in NAMELESS])
+def test_nothing_is_warned_of_where_fewer_tensors_have_names(name, given):
+    fn, inputs, dims = ALL[name](*SIZES[2])
+    named, inputs = (inputs, ()) if isinstance(inputs, dict) else ({}, inputs)
+    if isinstance(dims, dict):
+        dims = dict(list(dims.items())[:1])
+    result = trace(fn, *inputs, kwargs=named, dims=None if given == "no names" else dims)
+    assert result.warnings == []
 
 
 def test_the_samples_are_many_and_half_are_from_outside():

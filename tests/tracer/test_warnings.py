@@ -15,6 +15,7 @@ from tests.tracer import (
     further_wrong,
     outside_wrong,
     shares_wrong,
+    stranger_wrong,
     unseen_wrong,
 )
 from tests.tracer.wrong import WRONG
@@ -26,7 +27,10 @@ UNSEEN = {f"unseen {name}": sample for name, sample in unseen_wrong.WRONG.items(
 FRESH = {f"fresh {name}": sample for name, sample in fresh_wrong.WRONG.items()}
 SHARES = {f"shares {name}": sample for name, sample in shares_wrong.WRONG.items()}
 ATTENDED = {f"attended {name}": sample for name, sample in attended_wrong.WRONG.items()}
-ALL = {**WRONG, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH, **SHARES, **ATTENDED}
+STRANGER = {f"stranger {name}": sample for name, sample in stranger_wrong.WRONG.items()}
+ALL = {
+    **WRONG, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH, **SHARES, **ATTENDED, **STRANGER,
+}  # fmt: skip
 
 
 @pytest.mark.parametrize("name", ALL)

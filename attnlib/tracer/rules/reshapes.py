@@ -20,7 +20,7 @@ def reshaped(op, given: Labels, wanted: list[Label | None]) -> Labels:
     """Label the result of a reshape; ``wanted`` holds the labels that its sizes were given by."""
     shape = op.shape
     result: list[Label | None] = list(wanted)
-    op.stand([label for label in wanted if label is not None])
+    op.written_together([label for label in wanted if label is not None])
     told = symbolic(given, wanted, shape)
     old_sizes, new_sizes = told or ([label.size for label in given], list(shape))
     wide = [axis for axis, size in enumerate(old_sizes) if size != 1]
