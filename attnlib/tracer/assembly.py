@@ -13,6 +13,7 @@ from .builder import Builder
 from .explanations.explained import explained
 from .report import Trace
 from .rows import flat
+from .untaken import untaken
 
 
 def assemble(
@@ -28,7 +29,7 @@ def assemble(
     trace.title, trace.torch = title, torch.__version__.split("+")[0]
     trace.steps = builder.build()
     trace.warnings = [*builder.findings.warnings(), *builder.mixtures.warnings()]
-    trace.warnings += builder.attended.warnings()
+    trace.warnings += [*builder.attended.warnings(), *untaken(builder.recorder)]
     trace.dropped = builder.recorder.dropped
     trace.output = output
     trace._inside = {at for at, step in enumerate(flat(trace.steps)) if id(step) in builder.inside}
