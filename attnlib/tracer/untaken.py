@@ -23,7 +23,7 @@ _LOOKS_SO = {
     "long", "int", "bool", "flip", "roll", "repeat", "repeat_interleave",
 }  # fmt: skip
 _DRAWS = {"bernoulli"}  # on purpose, maybe: the next draw is another one then
-_LONGEST = 60  # characters of a correction
+_LONGEST = 60  # characters of code in a message
 
 
 def untaken(recorder: Recorder) -> Iterator[Warning]:
@@ -77,6 +77,7 @@ def _in_try(site: Site) -> bool:
 
 def _warning(call: Call, site: Site, method: ast.Attribute, recorder: Recorder) -> Warning:
     state, word = call.inputs[0], ast.unparse(method.value)
+    word = word if len(word) <= _LONGEST else "what it is called on"
     words = [recorder.symbols.text(label) for label in recorder.labels(state)]
     written = site.in_one_line
     message = (
