@@ -8,16 +8,13 @@ attends to itself.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
 from ..dims import role
-from .labels import CODE, DIMS, LAYER, Label
+from .labels import CODE, DIMS, LAYER, Label, tokens
 from .notes import Identity, State
 
 Row = tuple[Label, ...]
-# q_length, key_len, src_seq: a number of queries or of keys
-_TOKENS = re.compile(r"(?i)(q|k|kv|key|query|src|tgt|source|target)_?(seq_?)?(len|length|seq)")
 
 
 class Evidence:
@@ -147,10 +144,9 @@ def _of_one_kind(a: Label, b: Label) -> bool:
     """Are both numbers of tokens, or both of features, and one of them a word of the code only?"""
     if not (_only_unpacked(a) or _only_unpacked(b)):
         return False
-    kinds = [
-        {"S" if _TOKENS.match(name) else role(name) for _, _, name, _ in label.root().names}
-        for label in (a, b)
-    ]
+    if tokens(a) and tokens(b):
+        return True
+    kinds = [{role(name) for *_, name, _ in label.root().names} for label in (a, b)]
     return bool((kinds[0] & kinds[1]) - {None})
 
 

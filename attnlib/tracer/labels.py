@@ -6,11 +6,16 @@ known as a product of other labels, in the order of memory.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
+
+from ..dims import role
 
 # Who gave a name, strongest first: the caller's dims=, an unpacked shape, a constructor, the way a
 # plain number is written, the book. The first three are strong: the code itself tells them apart.
 DIMS, CODE, LAYER, WRITTEN, BOOK = range(5)
+# q_length, key_len, src_seq: a number of queries or of keys
+_TOKENS = re.compile(r"(?i)(q|k|kv|key|query|src|tgt|source|target)_?(seq_?)?(len|length|seq)")
 
 
 class Label:
@@ -129,3 +134,8 @@ def known_as(label: Label) -> Label | int:
 def same(a: Label, b: Label) -> bool:
     a, b = a.root(), b.root()
     return a is b or (a.literal and b.literal and a.size == b.size)
+
+
+def tokens(label: Label) -> bool:
+    """Does one of its names say that a dim counts tokens?"""
+    return any(role(name) == "S" or _TOKENS.match(name) for *_, name, _ in label.root().names)

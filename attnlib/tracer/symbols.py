@@ -7,7 +7,7 @@ import math
 from collections import Counter
 from collections.abc import Iterable, Iterator
 
-from .labels import BOOK, DIMS, Label, flat, known_as, same
+from .labels import BOOK, DIMS, Label, flat, known_as, same, tokens
 
 Spelt = tuple[str, tuple[tuple[str, Label], ...]]  # a word, and the labels that it names
 
@@ -20,6 +20,7 @@ class Symbols:
         self._order = 0
         self._layouts: list[tuple[tuple[Label, ...], Label]] = []
         self._scoped: dict[tuple, Label] = {}
+        self._longer: dict[Label, Label] = {}  # what an axis is that something was put beside
         self._lengths: dict[ast.AST, set[Label]] = {}  # what each len(x) in the code gave
         self.sizes: dict[str, int] = {}  # of each name that a row is written with
         self.refused: set[tuple[str, int]] = set()  # names that are those of another size
@@ -69,6 +70,26 @@ class Symbols:
             else None
         )
 
+    def lengthen(self, label: Label, size: int) -> Label:
+        """Make the label of an axis that numbers are put before or after."""
+        longer = self.fresh(size)
+        self._longer[longer] = label
+        return longer
+
+    def skewed(self, a: Label, b: Label) -> bool:
+        """Is one an axis beside the other that was lengthened, as rows and columns of scores?
+
+        A reshape that exchanges the two shifts each row by one more than the row before, which is
+        what turns relative positions into keys.
+        """
+        for longer, label in self._longer.items():
+            for one, other in ((a, b), (b, a)):
+                if longer.root() is one.root():
+                    root = label.root()
+                    unknown = not root.names and root.size == other.size
+                    return root is other.root() or unknown or (tokens(root) and tokens(other))
+        return False
+
     def settle(self, label: Label) -> Label:
         """Work out a label that Python arithmetic made (``C // n_heads``), once."""
         root = label.root()
@@ -77,7 +98,9 @@ class Symbols:
         (sign, left, right), root.formula = root.formula, None
         left, right = self.settle(left), self.settle(right)
         if sign == "*":
-            known = self._equal(self._monomial((left, right)))
+            # Of a plain number nothing says whether it is written or counted: rows of patches, say.
+            plain = any(atom.literal for atom in flat((left, right)))
+            known = None if plain else self._equal(self._monomial((left, right)))
             if known is None:
                 root.factors = (left, right)
                 self._layouts.append((root.factors, root))

@@ -37,8 +37,8 @@ class SplitInAHelper(nn.Module):
         return t.reshape(B, T, self.count, C // self.count).transpose(1, 2)
 
     def forward(self, x):
-        q, k, v = self.per_head(self.to_q(x)), self.per_head(self.to_k(x)), self.per_head(x)
-        mixed = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v + self.per_head(self.to_v(x))
+        q, k, v = (self.per_head(layer(x)) for layer in (self.to_q, self.to_k, self.to_v))
+        mixed = (q @ k.mT / q.shape[-1] ** 0.5).softmax(-1) @ v
         B, count, T, d = mixed.shape
         return x + mixed.transpose(1, 2).reshape(B, T, count * d)
 
@@ -192,20 +192,18 @@ class AllHeads(nn.Module):
     def __init__(self, hidden_size, num_attention_heads, all_head_size):
         super().__init__()
         self.num_attention_heads, self.all_head_size = num_attention_heads, all_head_size
-        self.attention_head_size = all_head_size // num_attention_heads
         layers = [nn.Linear(hidden_size, self.all_head_size) for _ in range(3)]
         self.query, self.key, self.value = layers
 
     def transpose_for_scores(self, x):
-        shape = (*x.size()[:-1], self.num_attention_heads, self.attention_head_size)
-        return x.view(shape).permute(0, 2, 1, 3)
+        return x.view(*x.shape[:2], self.num_attention_heads, -1).permute(0, 2, 1, 3)
 
     def forward(self, hidden_states):
         layers = (self.query, self.key, self.value)
         q, k, v = (self.transpose_for_scores(layer(hidden_states)) for layer in layers)
-        probs = (q @ k.transpose(-1, -2) / self.attention_head_size**0.5).softmax(-1)
+        probs = (q @ k.transpose(-1, -2) / k.size(-1) ** 0.5).softmax(-1)
         context = (probs @ v).permute(0, 2, 1, 3).contiguous()
-        return hidden_states + context.view((*context.size()[:-2], self.all_head_size))
+        return hidden_states + context.view(*context.shape[:2], self.all_head_size)
 
 
 @sample
@@ -310,3 +308,174 @@ def heads_folded_into_the_batch_counted_again(batch, S, heads, H):
         return (probs @ x).transpose(1, 2).flatten(2)
 
     return fn, (torch.randn(batch, heads, S, H),), "batch heads S H"
+
+
+# ------------------------------------------------------------- the skew of relative positions
+@sample
+def skew_of_a_music_transformer(batch, S, heads, H):
+    """Pad by a column, read the rows anew, drop the first: positions counted from each query."""
+
+    def skew(rel):
+        b, h, rows, cols = F.pad(rel, (1, 0)).shape
+        return F.pad(rel, (1, 0)).reshape(b, h, cols, rows)[:, :, 1:, :]
+
+    def skew_of_a_variable(rel):
+        padded = F.pad(rel, [1, 0])
+        batch_size, num_heads, num_rows, num_cols = padded.shape
+        return padded.view(batch_size, num_heads, num_cols, num_rows)[:, :, 1:]
+
+    def fn(q, k, v, table):
+        rel = q @ table.mT
+        scores = q @ k.mT + skew_of_a_variable(rel) + 0 * skew(rel)
+        keep = torch.ones(q.shape[-2], k.shape[-2]).tril().bool()
+        return scores.masked_fill(~keep, -torch.inf).softmax(-1) @ v
+
+    q, k, v = torch.randn(3, batch, heads, S, H)
+    dims = dict.fromkeys("qkv", "batch heads S H") | {"table": "heads S H"}
+    return fn, (q, k, v, torch.randn(heads, S, H)), dims
+
+
+@sample
+def shift_of_transformer_xl(batch, S, heads, H):
+    def rel_shift(x):
+        bsz, n_head, qlen, klen = x.size()
+        zero = x.new_zeros(bsz, n_head, qlen, 1)
+        padded = torch.cat([zero, x], dim=3)
+        bsz, n_head, qlen, wide = padded.size()
+        padded = padded.view(bsz, n_head, wide, qlen)
+        return padded[:, :, 1:].view_as(x)
+
+    def fn(q, k, v, r):
+        scores = (q @ k.mT + rel_shift(q @ r.mT)) / q.shape[-1] ** 0.5
+        return scores.softmax(-1) @ v
+
+    q, k, v = torch.randn(3, batch, heads, S, H)
+    dims = dict.fromkeys("qkvr", "batch heads S H")
+    return fn, (q, k, v, torch.randn(batch, heads, S, H)), dims
+
+
+# ------------------------------------------------------------- an image as large as a window
+def _patches(img, p):
+    b, c, h, w = img.shape
+    cut = img.view(b, c, h // p, p, w // p, p).permute(0, 2, 4, 1, 3, 5)
+    return cut.reshape(b, (h // p) * (w // p), c * p * p)
+
+
+def _images(patches, p, h, w):
+    b, n, _ = patches.shape
+    cut = patches.reshape(b, h // p, w // p, -1, p, p).permute(0, 3, 1, 4, 2, 5)
+    return cut.reshape(b, -1, h, w)
+
+
+def _windowed(x, size):
+    B, H, W, C = x.shape
+    x = x.view(B, H // size, size, W // size, size, C).permute(0, 1, 3, 2, 4, 5)
+    return x.reshape(-1, size * size, C)
+
+
+def _unwindowed(windows, size, H, W):
+    B = windows.shape[0] // (H // size * (W // size))
+    x = windows.view(B, H // size, W // size, size, size, -1).permute(0, 1, 3, 2, 4, 5)
+    return x.reshape(B, H, W, -1)
+
+
+def _patch_sample(rows, columns, p):
+    def build(batch, S, heads, H):
+        def fn(img):
+            h, w = img.shape[-2:]
+            tokens = _patches(img, p)
+            tokens = (tokens @ tokens.mT).softmax(-1) @ tokens
+            return img + _images(tokens, p, h, w)
+
+        x = torch.randn(batch, heads, rows * p, columns * p)
+        return fn, (x,), "batch channels height width"
+
+    return build
+
+
+def _window_sample(rows, columns, size):
+    def build(batch, S, heads, H):
+        def fn(x):
+            B, rows, columns, C = x.shape
+            t = _windowed(x, size)
+            t = (t @ t.mT).softmax(-1) @ t
+            return x + _unwindowed(t, size, rows, columns)
+
+        x = torch.randn(batch, rows * size, columns * size, H)
+        return fn, (x,), "batch height width n_embd"
+
+    return build
+
+
+class Grid(nn.Module):
+    """The sizes of the grid as attributes."""
+
+    def __init__(self, img_size, patch_size, width):
+        super().__init__()
+        self.patch_size, self.grid = patch_size, img_size // patch_size
+        self.proj = nn.Linear(3 * patch_size**2, width)
+
+    def forward(self, img):
+        b, c, height, width = img.shape
+        p, grid = self.patch_size, self.grid
+        t = img.reshape(b, c, grid, p, grid, p).permute(0, 2, 4, 3, 5, 1)
+        return self.proj(t.reshape(b, grid * grid, p * p * c))
+
+
+def _grid_sample(rows):
+    def build(batch, S, heads, H):
+        return (
+            Grid(2 * rows, 2, H),
+            (torch.randn(batch, 3, 2 * rows, 2 * rows),),
+            ("batch channels height width"),
+        )
+
+    return build
+
+
+for _rows, _columns in ((1, 1), (1, 2), (2, 1), (2, 2), (2, 3)):
+    SAMPLES[f"patches_{_rows}_by_{_columns}"] = _patch_sample(_rows, _columns, 2)
+    SAMPLES[f"windows_{_rows}_by_{_columns}"] = _window_sample(_rows, _columns, 2)
+    SAMPLES[f"wide_windows_{_rows}_by_{_columns}"] = _window_sample(_rows, _columns, 3)
+    if _rows == _columns:
+        SAMPLES[f"grid_{_rows}"] = _grid_sample(_rows)
+
+
+@sample
+def patches_unfolded_with_floats(batch, S, heads, H):
+    """The names of MobileViT: the numbers of patches are worked out without torch."""
+
+    def unfolding(features, patch_width=2, patch_height=2):
+        patch_area = int(patch_width * patch_height)
+        batch_size, channels, orig_height, orig_width = features.shape
+        new_height = int(-(-orig_height // patch_height) * patch_height)
+        new_width = int(-(-orig_width // patch_width) * patch_width)
+        num_patch_width, num_patch_height = new_width // patch_width, new_height // patch_height
+        num_patches = num_patch_height * num_patch_width
+        t = features.reshape(
+            batch_size * channels * num_patch_height, patch_height, num_patch_width, patch_width
+        )
+        t = t.transpose(1, 2).reshape(batch_size, channels, num_patches, patch_area)
+        t = t.transpose(1, 3).reshape(batch_size * patch_area, num_patches, -1)
+        return t, (batch_size, channels, num_patches, num_patch_height, num_patch_width)
+
+    def folding(t, sizes, patch_width=2, patch_height=2):
+        batch_size, channels, num_patches, num_patch_height, num_patch_width = sizes
+        t = t.view(batch_size, patch_width * patch_height, num_patches, -1).transpose(1, 3)
+        t = t.reshape(
+            batch_size * channels * num_patch_height, num_patch_width, patch_height, patch_width
+        )
+        return t.transpose(1, 2).reshape(
+            batch_size, channels, num_patch_height * patch_height, num_patch_width * patch_width
+        )
+
+    def fn(x):
+        for _ in range(2):
+            t, sizes = unfolding(x)
+            x = x + folding((t @ t.mT).softmax(-1) @ t, sizes)
+        return x
+
+    def build(rows, columns):
+        return fn, (torch.randn(batch, heads, rows, columns),), "batch channels height width"
+
+    return build(2 if S == 5 else 4, 2 if S < 7 else 4)

@@ -35,7 +35,7 @@ def padded(op) -> Labels:
     labels, pad = op.labels(op.inputs[0]), op.params["pad"]
     for back in range(1, len(pad) // 2 + 1):
         if pad[2 * back - 2] + pad[2 * back - 1]:
-            labels[-back] = op.fresh(op.shape[-back])
+            labels[-back] = op.symbols.lengthen(labels[-back], op.shape[-back])
     return labels
 
 

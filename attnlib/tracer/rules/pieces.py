@@ -24,8 +24,11 @@ def cat(op) -> Labels:
     joined = {row[axis].root() for row in rows}
     if len(joined) == 1 and len(rows) > 1:
         result[axis] = op.symbols.merged((op.literal(len(rows)), rows[0][axis]))
+    elif len(rows) == 1:
+        result[axis] = rows[0][axis]
     else:
-        result[axis] = rows[0][axis] if len(rows) == 1 else op.fresh(op.shape[axis])
+        longest = max((row[axis] for row in rows), key=lambda label: label.size)
+        result[axis] = op.symbols.lengthen(longest, op.shape[axis])
     return result
 
 

@@ -20,6 +20,10 @@ def reshaped(op, given: Labels, wanted: list[Label | None]) -> Labels:
     """Label the result of a reshape; ``wanted`` holds the labels that its sizes were given by."""
     shape = op.shape
     result: list[Label | None] = list(wanted)
+    ones = (
+        [label for label in given if label.size == 1],
+        [label for label, size in zip(wanted, shape, strict=True) if label and size == 1],
+    )
     op.written_together([label for label in wanted if label is not None])
     told = symbolic(given, wanted, shape)
     old_sizes, new_sizes = told or ([label.size for label in given], list(shape))
@@ -28,7 +32,7 @@ def reshaped(op, given: Labels, wanted: list[Label | None]) -> Labels:
     for old_group, new_group in groups([old_sizes[a] for a in wide], [new_sizes[a] for a in new]):
         old = [given[wide[place]] for place in old_group]
         places = [new[place] for place in new_group]
-        for place, label in zip(places, _group(op, old, places, wanted), strict=True):
+        for place, label in zip(places, _group(op, old, places, wanted, ones), strict=True):
             result[place] = label
     _ones(given, [place for place in range(len(shape)) if place not in new], result)
     return [
@@ -44,7 +48,7 @@ def symbolic(
 
     None where the labels do not tell enough: more than one dim is new on both sides.
     """
-    primes: dict[Label, int] = {}
+    primes: dict[Label | int, int] = {}
     old = [_atoms(label, primes) for label in given]
     unknown = [place for place, label in enumerate(wanted) if label is None and shape[place] != 1]
     if len(unknown) > 1:
@@ -75,12 +79,12 @@ def symbolic(
     return [_value(atoms, worth) for atoms in old], sizes
 
 
-def _atoms(label: Label, primes: dict[Label, int]) -> Counter:
+def _atoms(label: Label, primes: dict[Label | int, int]) -> Counter:
     """Count the dims that a label is made of, each by its prime; a bare 1 is nothing."""
     found: Counter = Counter()
     for atom in parts(label):
         if atom.size != 1 or not atom.literal:
-            found[primes.setdefault(atom, _PRIMES[len(primes)])] += 1
+            found[primes.setdefault(known_as(atom), _PRIMES[len(primes)])] += 1
     return found
 
 
@@ -110,22 +114,26 @@ def groups(old: list[int], new: list[int]) -> list[tuple[list[int], list[int]]]:
     return found
 
 
-def _group(op, old: Labels, places: list[int], wanted: list[Label | None]) -> Labels:
+def _group(
+    op, old: Labels, places: list[int], wanted: list[Label | None], ones: tuple[Labels, Labels]
+) -> Labels:
     asked = [wanted[place] for place in places]
     sizes = [op.shape[place] for place in places]
     if len(old) == len(places) == 1:
-        return [_one(op, old[0], asked[0])]
+        return [_one(op, old[0], asked[0], ones)]
     glued = misplaced(old, sizes, claimed(old, sizes, asked), wanted)
-    if glued is not None:
+    if glued is not None and not op.symbols.skewed(*glued):
         op.glued(*glued)
     if len(old) == 1:
         return split_axis(op, old[0], sizes, asked)
     if len(places) == 1:
-        return [_one(op, op.symbols.merged(old), asked[0])]
-    return _mixed(op, old, sizes, asked)
+        return [_one(op, op.symbols.merged(old), asked[0], ones)]
+    return _mixed(op, old, sizes, asked, ones)
 
 
-def _one(op, label: Label, asked: Label | None) -> Label:
+def _one(op, label: Label, asked: Label | None, ones: tuple[Labels, Labels]) -> Label:
+    if asked is not None and (_once(label, asked, *ones) or op.symbols.within(label, asked)):
+        return asked
     if asked is None or asked.root().literal:
         return label
     both = [Counter(map(known_as, pieces(one))) for one in (asked, label)]
@@ -136,6 +144,20 @@ def _one(op, label: Label, asked: Label | None) -> Label:
     if bare and len(product) > 1:  # B * T: it is so called, although nothing says what lies how
         label.root().factors, label.root().laid = product, False
     return asked if asked.root().names else label
+
+
+def _once(label: Label, asked: Label, before: Labels, after: Labels) -> bool:
+    """Is one axis the other taken once, as p of h // p windows is where the image is one window?
+
+    Then a 1 comes or goes beside it, and the two are of one size without being one.
+    """
+    both = (label.root(), asked.root())
+    if both[0] is both[1]:
+        return False
+    shares = [one.root().share for one in (*before, *after)]
+    if any(share is not None and share[0].root() in both for share in shares):
+        return True
+    return len(before) != len(after) and all(one.names for one in both)
 
 
 def split_axis(
@@ -186,18 +208,21 @@ def _known_parts(whole: Label, sizes: Sequence[int], asked: list[Label | None]) 
     return list(factors)
 
 
-def _mixed(op, old: Labels, sizes: list[int], asked: list[Label | None]) -> Labels:
+def _mixed(
+    op, old: Labels, sizes: list[int], asked: list[Label | None], ones: tuple[Labels, Labels]
+) -> Labels:
     """Take axes apart and put the pieces together again in one go."""
     _split_by_claims(op, old, asked)
     flat = [part for label in old for part in parts(label)]
     if len(flat) > len(old) or len(flat) == len(sizes):
         flat_groups = groups([part.size for part in flat], sizes)
-        if all(len(mine) == 1 or len(its) == 1 for mine, its in flat_groups):
+        found_all = sum(len(its) for _, its in flat_groups) == len(sizes)  # a 1 may be left over
+        if found_all and all(len(mine) == 1 or len(its) == 1 for mine, its in flat_groups):
             result: Labels = []
             for mine, its in flat_groups:
                 labels = [flat[place] for place in mine]
                 if len(its) == 1:
-                    result.append(_one(op, op.symbols.merged(labels), asked[its[0]]))
+                    result.append(_one(op, op.symbols.merged(labels), asked[its[0]], ones))
                 else:
                     result += split_axis(
                         op, labels[0], [sizes[p] for p in its], [asked[p] for p in its]
