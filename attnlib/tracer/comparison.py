@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -72,10 +74,11 @@ def compare(
         before, after = (len(list(flat(trace.steps))) for trace in (first, second))
         reason = f"{before} operations became {after}, or others, at these sizes"
         return Check((), True, reason, changed)
-    inputs = {
-        pair for step in first.steps if step.kind == "input" for info in step.outputs
-        for pair in zip(info.dims, info.shape, strict=True) if pair[0] in new
-    }  # fmt: skip
+    # What the code counts itself (B_ // nW windows, t after t = t + 1) is what it counts now.
+    given = {part for dim, _ in _input_axes(first) for part in (dim, *_compound(dim))}
+    new = {name: n if name in given else second.sizes.get(name, n) for name, n in new.items()}
+    inputs = {pair for pair in _input_axes(first) if pair[0] in new}
+    unsure = {name for name, _ in second._refused} - given
     bound: dict[tuple[str, int], int] = {pair: new[pair[0]] for pair in inputs}
     wrong: list[Mismatch] = []
     numbers: dict[tuple, Mismatch] = {}
@@ -85,7 +88,7 @@ def compare(
             skipped += 1
             continue
         for mine, its in zip(old.outputs, now.outputs, strict=False):
-            expected = _expected(mine, its.shape, new, bound, second._refused)
+            expected = _expected(mine, its.shape, new, bound, second._refused, unsure)
             if expected != its.shape:
                 wrong.append(Mismatch(old.line, old.code, mine.dims, expected, its.shape))
                 continue
@@ -95,6 +98,12 @@ def compare(
                 odd = Mismatch(old.line, old.code, mine.dims, mine.shape, its.shape)
                 numbers.setdefault((old.line, mine.dims), odd)
     return Check(tuple(wrong), False, "", changed, tuple(moved), tuple(numbers.values()), skipped)
+
+
+def _input_axes(trace: Record) -> Iterator[tuple[str, int]]:
+    for step in trace.steps:
+        for info in step.outputs if step.kind == "input" else ():
+            yield from zip(info.dims, info.shape, strict=True)
 
 
 def _pairs(first: Record, second: Record) -> list[tuple[Step, Step | None]] | None:
@@ -135,6 +144,7 @@ def _expected(
     new: dict[str, int],
     bound: dict[tuple[str, int], int],
     refused: set[tuple[str, int]],
+    unsure: set[str],
 ) -> tuple[int, ...]:
     """Work out a shape; a dim that no input has takes its size where it first comes up.
 
@@ -149,10 +159,15 @@ def _expected(
             bound.setdefault((dim, size), to)
     return tuple(
         to
-        if dim.isdigit() or (dim, to) in refused
+        if dim.isdigit() or (dim, to) in refused or not unsure.isdisjoint(_compound(dim))
         else size_of(dim, size, _Sizes(bound, new, size))
         for dim, size, to in zip(mine.dims, mine.shape, found, strict=True)
     )
+
+
+def _compound(dim: str) -> list[str]:
+    """Return the names that a product or a quotient is made of."""
+    return [] if dim.isidentifier() else re.split(r"\*|//", dim)
 
 
 def size_of(dim: str, size: int, new: dict[str, int]) -> int:

@@ -479,3 +479,91 @@ def patches_unfolded_with_floats(batch, S, heads, H):
         return fn, (torch.randn(batch, heads, rows, columns),), "batch channels height width"
 
     return build(2 if S == 5 else 4, 2 if S < 7 else 4)
+
+
+# ------------------------------------------------------------- names that must hold elsewhere
+@sample
+def masks_of_shifted_windows(batch, S, heads, H):
+    """The names of Swin: the number of images is what the number of windows leaves of B_."""
+
+    def attention(x, mask):
+        B_, N, C = x.shape
+        scores = (x @ x.mT)[:, None].expand(-1, heads, -1, -1)
+        nW = mask.shape[0]
+        scores = scores.view(B_ // nW, nW, heads, N, N) + mask[None, :, None]
+        return (scores.view(-1, heads, N, N).softmax(-1) @ x[:, None]).mean(1)
+
+    def fn(x, mask):
+        return attention(_windowed(x, 2), mask)
+
+    x, mask = torch.randn(batch, 10, 4, H), torch.zeros(10, 4, 4)
+    return fn, (x, mask), "batch height width n_embd"
+
+
+def _folded(folds):
+    def build(batch, S, heads, H):
+        def fn(x, n=heads):
+            b, t, c = x.shape
+            q = folds(x.view(b, t, n, c // n).transpose(1, 2), b, n, t, c)
+            y = torch.bmm(torch.bmm(q, q.mT).softmax(-1), q)
+            return y.view(b, n, t, -1).transpose(1, 2).reshape(b, t, c)
+
+        return fn, (torch.randn(1, S, heads * H),), "batch S n_embd"
+
+    return build
+
+
+SAMPLES["one_sample_folded"] = _folded(lambda q, b, n, t, c: q.reshape(b * n, t, c // n))
+SAMPLES["one_sample_folded_heads_first"] = _folded(lambda q, b, n, t, c: q.reshape(n * b, t, -1))
+SAMPLES["one_sample_folded_by_what_is_left"] = _folded(
+    lambda q, b, n, t, c: q.reshape(-1, t, c // n)
+)
+SAMPLES["one_sample_flattened"] = _folded(lambda q, b, n, t, c: q.flatten(0, 1))
+
+
+def _asked_by_latents(spread):
+    def build(batch, S, heads, H):
+        latents = torch.randn(S + 2, heads * H)
+
+        def cut(t, h=heads):
+            b, m, _ = t.shape
+            return t.reshape(b, m, h, -1).permute(0, 2, 1, 3)
+
+        def fn(data):
+            asked = spread(latents, data.shape[0])
+            return (cut(asked) @ cut(data).mT).softmax(-1) @ cut(data)
+
+        return fn, (torch.randn(1, S, heads * H),), "batch S n_embd"
+
+    return build
+
+
+SAMPLES["latents_expanded_for_one"] = _asked_by_latents(lambda t, b: t[None].expand(b, -1, -1))
+SAMPLES["latents_repeated_for_one"] = _asked_by_latents(lambda t, b: t.repeat(b, 1, 1))
+
+
+def _stacked_frames(length):
+    def build(batch, S, heads, H):
+        def fn(x):
+            b, t, c = x.shape
+            return x.reshape(b, t // 2, 2 * c)
+
+        return fn, (torch.randn(batch, length, H),), "batch S n_embd"
+
+    return build
+
+
+for _length in (2, 4, 6, 8):
+    SAMPLES[f"frames_stacked_of_{_length}"] = _stacked_frames(_length)
+
+
+@sample
+def frames_padded_and_stacked(batch, S, heads, H):
+    def fn(x):
+        b, t, c = x.shape
+        more = 2 - t % 2
+        x = F.pad(x, (0, 0, 0, more))
+        t = t + more
+        return x.reshape(b, t // 2, 2 * c)
+
+    return fn, (torch.randn(batch, S, H),), "batch S n_embd"

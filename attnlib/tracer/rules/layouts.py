@@ -68,7 +68,9 @@ def expand(op) -> Labels:
     labels = [None] * (len(op.shape) - len(labels)) + labels
     result = []
     for place, (label, size) in enumerate(zip(labels, op.params["shape"], strict=True)):
-        if label is not None and (size < 0 or label.size == size):
+        if label is not None and label.size == size == 1 and isinstance(size, Dim):
+            result.append(op.size("shape", place, size))  # as many times as there are samples
+        elif label is not None and (size < 0 or label.size == size):
             if size > 1 and isinstance(size, Dim):
                 op.join(label, op.size("shape", place, size))
             result.append(label)
@@ -83,7 +85,9 @@ def repeat(op) -> Labels:
     labels = [op.fresh(1) for _ in range(len(op.shape) - len(labels))] + labels
     counts = list(enumerate(op.params["repeats"]))
     return [
-        label if n == 1 else op.times(op.size("repeats", place, n), label)
+        label
+        if n == 1 and not isinstance(n, Dim)
+        else op.times(op.size("repeats", place, n), label)
         for (place, n), label in zip(counts, labels, strict=True)
     ]
 

@@ -11,7 +11,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from ..labels import Label, known_as, parts, pieces, same
+from .cuts import groups, orders, refined
 from .memory import claimed, misplaced
+from .ones import is_one, matched, once, with_ones
 
 Labels = list[Label]
 
@@ -34,7 +36,10 @@ def reshaped(op, given: Labels, wanted: list[Label | None]) -> Labels:
         places = [new[place] for place in new_group]
         for place, label in zip(places, _group(op, old, places, wanted, ones), strict=True):
             result[place] = label
-    _ones(given, [place for place in range(len(shape)) if place not in new], result)
+    for place, found in enumerate(result):
+        if found is not None and shape[place] != 1:
+            result[place] = with_ones(op, found, wanted, place, ones[0])
+    matched(given, [place for place in range(len(shape)) if place not in new], result)
     return [
         label if label is not None else op.fresh(size)
         for label, size in zip(result, shape, strict=True)
@@ -95,25 +100,6 @@ def _value(atoms: Counter, worth: dict[int, int]) -> int:
     return math.prod(worth[prime] ** count for prime, count in atoms.items())
 
 
-def groups(old: list[int], new: list[int]) -> list[tuple[list[int], list[int]]]:
-    """Cut two shapes of one size into the smallest groups of equal products."""
-    found, i, j = [], 0, 0
-    if 0 in old or 0 in new:
-        return [(list(range(len(old))), list(range(len(new))))]
-    while i < len(old) and j < len(new):
-        left, right, first, second = old[i], new[j], i, j
-        i, j = i + 1, j + 1
-        while left != right:
-            if left < right and i < len(old):
-                left, i = left * old[i], i + 1
-            elif right < left and j < len(new):
-                right, j = right * new[j], j + 1
-            else:
-                break
-        found.append((list(range(first, i)), list(range(second, j))))
-    return found
-
-
 def _group(
     op, old: Labels, places: list[int], wanted: list[Label | None], ones: tuple[Labels, Labels]
 ) -> Labels:
@@ -132,10 +118,12 @@ def _group(
 
 
 def _one(op, label: Label, asked: Label | None, ones: tuple[Labels, Labels]) -> Label:
-    if asked is not None and (_once(label, asked, *ones) or op.symbols.within(label, asked)):
+    if asked is not None and (once(label, asked, *ones) or op.symbols.within(label, asked)):
         return asked
     if asked is None or asked.root().literal:
         return label
+    if not asked.root().names and label.root().names and any(map(is_one, parts(asked))):
+        return label  # b * n where b is 1: the two are not one
     both = [Counter(map(known_as, pieces(one))) for one in (asked, label)]
     if not asked.root().names and both[0] == both[1]:
         return label  # B * T is T * B for Python; memory knows which
@@ -144,20 +132,6 @@ def _one(op, label: Label, asked: Label | None, ones: tuple[Labels, Labels]) -> 
     if bare and len(product) > 1:  # B * T: it is so called, although nothing says what lies how
         label.root().factors, label.root().laid = product, False
     return asked if asked.root().names else label
-
-
-def _once(label: Label, asked: Label, before: Labels, after: Labels) -> bool:
-    """Is one axis the other taken once, as p of h // p windows is where the image is one window?
-
-    Then a 1 comes or goes beside it, and the two are of one size without being one.
-    """
-    both = (label.root(), asked.root())
-    if both[0] is both[1]:
-        return False
-    shares = [one.root().share for one in (*before, *after)]
-    if any(share is not None and share[0].root() in both for share in shares):
-        return True
-    return len(before) != len(after) and all(one.names for one in both)
 
 
 def split_axis(
@@ -213,8 +187,7 @@ def _mixed(
 ) -> Labels:
     """Take axes apart and put the pieces together again in one go."""
     _split_by_claims(op, old, asked)
-    flat = [part for label in old for part in parts(label)]
-    if len(flat) > len(old) or len(flat) == len(sizes):
+    for flat in orders(old, asked):
         flat_groups = groups([part.size for part in flat], sizes)
         found_all = sum(len(its) for _, its in flat_groups) == len(sizes)  # a 1 may be left over
         if found_all and all(len(mine) == 1 or len(its) == 1 for mine, its in flat_groups):
@@ -252,32 +225,3 @@ def _split_by_claims(op, old: Labels, asked: list[Label | None]) -> None:
     if whole.total() == 1 and pieces_left.total() > 1:
         (label,) = whole
         op.read(label, op.symbols.product(part for part in wanted if part in pieces_left))
-
-
-def refined(old: list[int], new: list[int]) -> list[list[tuple[int, int]]] | None:
-    """For every new axis, the (old axis, piece of it) that make it up; None if cuts cross."""
-    made_of: list[list[tuple[int, int]]] = []
-    axis, left = 0, old[0]
-    for size in new:
-        need, mine = size, []
-        while need > 1:
-            if left == 1:
-                axis += 1
-                if axis == len(old):
-                    return None
-                left = old[axis]
-            step = math.gcd(need, left)
-            if step not in (need, left):
-                return None
-            mine.append((axis, step))
-            need, left = need // step, left // step
-        made_of.append(mine)
-    return made_of
-
-
-def _ones(given: Labels, free: list[int], result: list[Label | None]) -> None:
-    """Axes of size 1 that nothing names: matched in order when their number agrees."""
-    old = [label for label in given if label.size == 1 and not label.root().names]
-    free = [place for place in free if result[place] is None or result[place].root().literal]
-    for place, label in zip(free, old if len(old) == len(free) else [], strict=False):
-        result[place] = label
