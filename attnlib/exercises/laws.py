@@ -183,10 +183,9 @@ def _device(s: Subject) -> Law:
         if vars(part).get(name) is value:  # else it is a result that every call puts there
             shown = f"{name} is a plain attribute: register_buffer moves it along"
             return Law("device", False, says, shown)
-    shown = (
-        f"a tensor made without a device meets the input in {homes.found}; make it on the input's"
-    )
-    shown += f": {homes.line}" if homes.line else ""
+    made = f"{homes.line}: this tensor is" if homes.line else "a tensor is"
+    made += " made without a device"
+    shown = f"{made}, and meets the input in {homes.found}; give it x's device"
     return Law("device", not homes.found, says, shown if homes.found else "")
 
 

@@ -2,7 +2,8 @@
 
 import { clamp } from './kit.js';
 
-const [WIDE, HIGH] = [1180, 860]; // what a player needs at its own size
+const [WIDE, HIGH] = [1180, 860]; // what a player needs at its own size, if no figure of it is taller
+const SMALL = 0.8; // smaller, a class could not read it
 
 /** Begin, until the button is pressed again, Escape is, or the reader leaves the full screen. */
 export function present(player) {
@@ -15,7 +16,11 @@ export function present(player) {
   const place = host.parentNode.style;
   const on = (node, name, run, capture = false) => node.addEventListener(name, run, { signal: ending.signal, capture });
   const zoom = (scale) => (part.root.parentNode.style.zoom = scale);
-  const fit = () => zoom(clamp(Math.min(innerWidth / WIDE, innerHeight / HIGH), 1, 3));
+  const fit = () => {
+    zoom('');
+    const [top, end] = [part.root, part.details].map((node) => node.getBoundingClientRect().top);
+    zoom(clamp(Math.min(innerWidth / WIDE, innerHeight / Math.max(HIGH, end - top)), SMALL, 3));
+  };
   const set = (now) => {
     host.toggleAttribute('data-present', now);
     part.tools.present.setAttribute('aria-pressed', String(now));

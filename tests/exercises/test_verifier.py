@@ -263,8 +263,8 @@ def test_of_nan_no_law_that_compares_is_ticked() -> None:
 def test_the_line_that_makes_a_tensor_without_a_device_is_shown() -> None:
     (law,) = (law for law in verify(Unbounded()).laws if law.name == "device")
     assert law.counterexample.endswith(
-        "masked_fill; make it on the input's: "
-        "future = torch.ones(x.shape[1], x.shape[1]).tril() == 0"
+        "future = torch.ones(x.shape[1], x.shape[1]).tril() == 0: this tensor is made without "
+        "a device, and meets the input in masked_fill; give it x's device"
     )
 
 

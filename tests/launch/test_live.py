@@ -234,6 +234,35 @@ def test_a_cell_run_again_starts_from_what_the_cells_above_it_leave(
     assert count(jupyter, 0)
 
 
+def test_what_the_book_asserts_of_its_own_code_stops_no_code_of_the_readers(
+    page: Page, pages: str, jupyter: str
+) -> None:
+    page.goto(f"{pages}/book/trace-your-own-code.html#live={jupyter}")
+    make_live(page)
+    said = page.locator(".live [role=status]")
+    code = page.locator("main .cell pre[role=textbox]").all_text_contents()
+    asserts = next(n for n, text in enumerate(code, 1) if "print(traced)\nassert" in text)
+    mine = next(n for n, text in enumerate(code, 1) if "class Mine(" in text)
+    right = code[mine - 1].replace("y.reshape(B, T, C)", "y.transpose(1, 2).reshape(B, T, C)")
+    assert right != code[mine - 1]
+    write(page, mine, right)
+    page.get_by_role("button", name=f"Run cell {asserts + 1}", exact=True).click()
+    expect(said).to_have_text(
+        f"Cell {asserts + 1} has run. What cell {asserts} asserts holds of the book's own code, "
+        "not of yours.",
+        **PATIENT,
+    )
+    place = page.locator("main .cell").nth(asserts)
+    expect(place.locator(".attn-player .warned")).to_have_count(0)
+    write(page, asserts, "assert 1 == 2")  # the reader's own is an error as any other
+    page.keyboard.press("Shift+Enter")
+    expect(said).to_have_text(f"Cell {asserts} ended in an error.", **PATIENT)
+    assert page.heard == []
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.goto(f"{pages}/{PAGE}")
+    assert count(jupyter, 0)
+
+
 def test_the_editor_keeps_to_pythons_indents_and_lets_go(
     page: Page, pages: str, jupyter: str
 ) -> None:
