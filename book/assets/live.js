@@ -346,10 +346,12 @@
           if (stopped) break;
           broken.add(cell.exercise);
         }
+        const more = !all && last.edited && !last.exercise && last !== this.cells.at(-1)
+          ? "What stands below it is from before: Run all renews it." : "Change any cell and run it: Shift+Enter.";
         const done = all ? `All ${this.cells.length} cells have run` : `C${last.name.slice(1)} has run${first}`;
         if (failed) this.tell(this.ending(failed, stopped ? last : failed), failed);
         else if (differing) this.tell(`${done}. What ${differing.name} asserts holds of the book's own code, not of yours.`, differing);
-        else this.tell(`${done}. Change any cell and run it: Shift+Enter.`);
+        else this.tell(`${done}. ${more}`);
       } catch (error) {
         if (!error.told) this.forget(`${error.message} Run a cell to try again.`);
       } finally {

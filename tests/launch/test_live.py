@@ -127,7 +127,9 @@ def test_cells_run_are_edited_and_run_again_and_a_dead_kernel_is_told(
     )
     page.keyboard.press("Shift+Enter")
     expect(player).to_have_attribute("data-title", re.compile("lambda"), **PATIENT)
-    expect(said).to_contain_text("Cell 1 has run", **PATIENT)
+    expect(said).to_have_text(
+        "Cell 1 has run. What stands below it is from before: Run all renews it.", **PATIENT
+    )
     caption = player.locator(".caption")
     told = caption.text_content()
     player.get_by_role("button", name=re.compile("^Next")).first.click()
