@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from torch import nn
 
 from ..dims import role
-from .labels import Label
+from .labels import LAYER, Label
 from .operation import Operation
 from .rows import Warning
 from .shares import FRAMES
@@ -20,6 +20,7 @@ from .source import Site
 from .symbols import Symbols
 
 _FUSED, _LIBRARY = "scaled_dot_product_attention", "multi_head_attention_forward"
+_HEADS = {"nhead", "nheads", "nh"}  # as constructors of torch and of nanoGPT's readers have it
 _WIDTHS = {"w", "W", "width"}  # beside one h may be the height of an image
 
 
@@ -53,7 +54,7 @@ class Attended:
     def _told(self, op: Operation, labels: list[Label]) -> tuple[str, tuple[str, str]] | None:
         words = [self._symbols.text(label) for label in labels]
         roles = [
-            "heads" if self._counts_heads(label) else role(word)
+            "heads" if _named_heads(label) or self._counts_heads(label) else role(word)
             for label, word in zip(labels, words, strict=True)
         ]
         if op.name == _LIBRARY:
@@ -78,6 +79,18 @@ class Attended:
             return False
         wholes = self._symbols.wholes(label)
         return any(role(whole.name or "") == "n_embd" for whole in wholes)
+
+
+def _named_heads(label: Label) -> bool:
+    """Does a constructor call it so, maybe by an attribute whose argument is called otherwise?"""
+    names = label.root().names
+    return (
+        bool(names)
+        and min(names)[0] == LAYER
+        and any(
+            name in _HEADS or role(name) == "heads" for rank, _, name, _ in names if rank == LAYER
+        )
+    )
 
 
 def _library(op: Operation, words: list[str]) -> str:

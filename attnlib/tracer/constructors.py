@@ -192,9 +192,12 @@ class Named:
 
     def label(self, name: str, size: int) -> Label:
         """Return the label that an attribute or argument of the constructor stands for."""
-        name = self._canonical(name)
+        attribute, name = name, self._canonical(name)
         if not self._book:
-            return self._symbols.named(name, size, LAYER, self._scope)
+            label = self._symbols.named(name, size, LAYER, self._scope)
+            if role(attribute) == "heads" and role(name) != "heads":
+                self._symbols.name(label, attribute, LAYER, self._scope)  # self.n_heads = n
+            return label
         if role(name) is None:
             return self._symbols.fresh(size)
         return self._symbols.named(book_name(name), size, BOOK, self._scope)

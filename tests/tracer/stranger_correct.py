@@ -567,3 +567,14 @@ def frames_padded_and_stacked(batch, S, heads, H):
         return x.reshape(b, t // 2, 2 * c)
 
     return fn, (torch.randn(batch, S, H),), "batch S n_embd"
+
+
+@sample
+def rows_of_a_film_attend(batch, S, heads, H):
+    """Beside frames h is a height; the rows of a frame see each other."""
+
+    def fn(x):
+        b, t, h, c = x.shape
+        return F.scaled_dot_product_attention(x, x, x).view(b, t, h, c)
+
+    return fn, (torch.randn(batch, S, heads, H),), "batch T height C"

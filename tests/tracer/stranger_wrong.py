@@ -56,3 +56,47 @@ def helper_splits_without_transpose():
         return F.scaled_dot_product_attention(q, k, v).transpose(1, 2).flatten(2)
 
     return fn, (torch.randn(2, 5, 12),), "batch S n_embd"
+
+
+class Multi(nn.Module):
+    """The transpose before the attention is forgotten; the heads go by many words."""
+
+    def split(self, x):
+        B, T, C = x.shape
+        return (layer(x).view(B, T, self.n_heads, -1) for layer in self.layers)
+
+    def forward(self, x):
+        out = F.scaled_dot_product_attention(*self.split(x))
+        return out.flatten(2)
+
+
+class MultiOfN(Multi):
+    def __init__(self, width, n):
+        super().__init__()
+        self.n_heads = n
+        self.layers = nn.ModuleList(nn.Linear(width, width) for _ in range(3))
+
+
+class MultiOfNhead(Multi):
+    def __init__(self, d_model, nhead):
+        super().__init__()
+        self.n_heads = nhead
+        self.layers = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(3))
+
+
+class MultiOfNh(Multi):
+    def __init__(self, d_model, nh):
+        super().__init__()
+        self.n_heads = nh
+        self.layers = nn.ModuleList(nn.Linear(d_model, d_model) for _ in range(3))
+
+
+def _over_heads(kind, word):
+    def build():
+        return kind(12, 3), (torch.randn(2, 5, 12),), "batch S n_embd"
+
+    WRONG[kind.__name__] = (build, "out = F.scaled", frozenset((word, "S")))
+
+
+for _kind, _word in ((MultiOfN, "n"), (MultiOfNhead, "nhead"), (MultiOfNh, "nh")):
+    _over_heads(_kind, _word)

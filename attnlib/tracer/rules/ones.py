@@ -28,9 +28,16 @@ def once(label: Label, asked: Label, before: Labels, after: Labels) -> bool:
     return len(before) != len(after) and len(ranks) == 2 and max(ranks) > CODE
 
 
-def with_ones(op, label: Label, wanted: list[Label | None], place: int, before: Labels) -> Label:
-    """Add to a merged axis what is 1 here and not elsewhere: b * n is no n at b = 1."""
+def with_ones(
+    op, label: Label, wanted: list[Label | None], place: int, before: Labels, after: Labels
+) -> Label:
+    """Add to a merged axis what is 1 here and not elsewhere: b * n is no n at b = 1.
+
+    -1 stands for a 1 that is gone, if no other 1 has come in its place.
+    """
     asked = wanted[place]
+    if asked is None and after:
+        return label
     if asked is None:
         kept = {part for other in wanted if other is not None for part in parts(other)}
         added = [one for one in before if is_one(one) and one.root() not in kept]

@@ -38,7 +38,7 @@ def reshaped(op, given: Labels, wanted: list[Label | None]) -> Labels:
             result[place] = label
     for place, found in enumerate(result):
         if found is not None and shape[place] != 1:
-            result[place] = with_ones(op, found, wanted, place, ones[0])
+            result[place] = with_ones(op, found, wanted, place, *ones)
     matched(given, [place for place in range(len(shape)) if place not in new], result)
     return [
         label if label is not None else op.fresh(size)
