@@ -90,8 +90,8 @@ TRACING = [
     in_tracer(
         "two dims of one size are always one",
         "findings.py",
-        "if _firm(a) and _firm(b) and self._apart(a, b):",
-        "if not a.size:",
+        "return a is not b and firm(a) and firm(b) and self.evidence.apart(a, b)",
+        "return False",
         "test_warnings.py",
         "no_transpose and not outside",
     ),
