@@ -319,9 +319,15 @@
         : `, so cells ${first} to ${last.number} were not run`;
       return `C${failed.name.slice(1)} ${how}${rest}.`;
     }
-    /** The book asserts what holds of its own numbers; that is no error where the reader has changed some above. */
+    /** A cell of the book may not hold, or not run, with what the reader has changed above it; that stops no other. */
     differs(cell, cells) {
-      return cell.error === "AssertionError" && !cell.edited && cells.slice(0, cells.indexOf(cell)).some(({ edited }) => edited);
+      const changed = cells.slice(0, cells.indexOf(cell)).some(({ edited }) => edited);
+      return changed && !cell.edited && !cell.exercise && cell !== this.interrupted;
+    }
+    differing(cell) {
+      return cell.error === "AssertionError"
+        ? `What ${cell.name} asserts holds of the book's own code, not of yours.`
+        : `C${cell.name.slice(1)} is the book's own and ended in an error with your code.`;
     }
     async go(last, cells, all) {
       let failed = null, stopped = false, differing = null;
@@ -336,7 +342,8 @@
           this.tell(`Running ${cell.name} of ${this.cells.length} …`);
           this.running = cell;
           if (await cell.run(this.kernel, cell === last && !all)) continue;
-          if (this.differs(cell, cells)) {
+          const asserts = cell.error === "AssertionError";
+          if ((asserts || cell !== last) && this.differs(cell, cells)) {
             cell.ran = true;
             differing ??= cell;
             continue;
@@ -350,7 +357,7 @@
           ? "What stands below it is from before: Run all renews it." : "Change any cell and run it: Shift+Enter.";
         const done = all ? `All ${this.cells.length} cells have run` : `C${last.name.slice(1)} has run${first}`;
         if (failed) this.tell(this.ending(failed, stopped ? last : failed), failed);
-        else if (differing) this.tell(`${done}. What ${differing.name} asserts holds of the book's own code, not of yours.`, differing);
+        else if (differing) this.tell(`${done}. ${this.differing(differing)}`, differing);
         else this.tell(`${done}. ${more}`);
       } catch (error) {
         if (!error.told) this.forget(`${error.message} Run a cell to try again.`);

@@ -256,6 +256,18 @@ def test_what_the_book_asserts_of_its_own_code_stops_no_code_of_the_readers(
     )
     place = page.locator("main .cell").nth(asserts)
     expect(place.locator(".attn-player .warned")).to_have_count(0)
+    checks = next(n for n, text in enumerate(code, 1) if "traced.check(batch=3, S=7)" in text)
+    theirs = next(n for n, text in enumerate(code, 1) if "class Repaired(" in text)
+    assert theirs + 1 < checks, "no cell stands between that needs the book's own layer"
+    write(page, theirs, "Repaired = None")
+    page.get_by_role("button", name=f"Run cell {checks}", exact=True).click()
+    expect(said).to_have_text(
+        f"Cell {checks} has run. Cell {theirs + 1} is the book's own and ended in an error with "
+        "your code.",
+        **PATIENT,
+    )
+    expect(page.locator("main .cell").nth(theirs)).to_contain_text("TypeError")
+    expect(page.locator("main .cell").nth(checks - 1)).to_contain_text("every row's dims hold")
     write(page, asserts, "assert 1 == 2")  # the reader's own is an error as any other
     page.keyboard.press("Shift+Enter")
     expect(said).to_have_text(f"Cell {asserts} ended in an error.", **PATIENT)
