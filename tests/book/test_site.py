@@ -180,6 +180,25 @@ def test_shapes_in_comments_and_printed_tables_are_painted(site, soups):
     assert all(o.find(class_="dim-batch") and o.find(class_="dim-S") for o in prints)
 
 
+def test_a_quotient_and_the_sizes_of_a_printed_trace_are_painted(site, soups):
+    soup = soups[site / "book" / "trace-your-own-code.html"]
+    (table, *_) = [o for o in soup.select(".cell_output pre") if "n_embd//n_heads)" in o.text]
+    head, *rows = str(table).split("\n")
+    assert 'dim-heads">n_heads = 3<' in head
+    assert 'dim-batch">batch = 2<' in head, "the comma is no part of the size"
+    cut = [row for row in rows if "//" in row]
+    assert cut
+    assert all('dim-batch">batch<' in row and 'dim-heads">n_heads<' in row for row in cut)
+
+
+def test_a_formula_keeps_the_sign_behind_it_on_its_line(soups):
+    formulas = [math for soup in soups.values() for math in soup.select("p math")]
+    behind = [(math, str(math.next_sibling or "")) for math in formulas]
+    signed = [math for math, text in behind if re.match(r"[.,;:!?)]", text)]
+    assert signed
+    assert all("whole" in math.parent.get("class", ()) for math in signed)
+
+
 def test_dimensions_in_formulas_are_painted(soups):
     identifiers = [mi for soup in soups.values() for mi in soup.select("math mi")]
     heads = [mi for mi in identifiers if mi.text == "H"]
