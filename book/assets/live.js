@@ -206,6 +206,7 @@
       this.code.replaceChildren(textOf(this.code));
       select(this.code, ...at);
     }
+    get asserts() { return this.error === "AssertionError"; }
     get source() { return textOf(this.code).trimEnd(); }
     show() {
       for (const part of [this.code, this.output()])
@@ -325,7 +326,7 @@
       return changed && !cell.edited && !cell.exercise && cell !== this.interrupted;
     }
     differing(cell) {
-      return cell.error === "AssertionError"
+      return cell.asserts
         ? `What ${cell.name} asserts holds of the book's own code, not of yours.`
         : `C${cell.name.slice(1)} is the book's own and ended in an error with your code.`;
     }
@@ -342,8 +343,7 @@
           this.tell(`Running ${cell.name} of ${this.cells.length} …`);
           this.running = cell;
           if (await cell.run(this.kernel, cell === last && !all)) continue;
-          const asserts = cell.error === "AssertionError";
-          if ((asserts || cell !== last) && this.differs(cell, cells)) {
+          if (this.differs(cell, cells) && (cell !== last || cell.asserts)) {
             cell.ran = true;
             differing ??= cell;
             continue;

@@ -85,6 +85,13 @@ def make_live(page: Page) -> None:
         folded.click()
 
 
+def leave(page: Page, pages: str, jupyter: str) -> None:
+    """Leave a page in which something was typed; its kernel ends."""
+    page.once("dialog", lambda dialog: dialog.accept())
+    page.goto(f"{pages}/{PAGE}")
+    assert count(jupyter, 0)
+
+
 def write(page: Page, number: int, code: str) -> None:
     """Put code in place of what a cell holds, as a person with a keyboard does."""
     box = page.get_by_role("textbox", name=f"Code of cell {number}", exact=True)
@@ -231,9 +238,7 @@ def test_a_cell_run_again_starts_from_what_the_cells_above_it_leave(
     expect(place.locator(".cell_output")).to_have_text("seen again", **PATIENT)
     expect(said).to_contain_text(f"All {last} cells have run. ", **PATIENT)
     assert page.heard == []
-    page.once("dialog", lambda dialog: dialog.accept())
-    page.goto(f"{pages}/{PAGE}")
-    assert count(jupyter, 0)
+    leave(page, pages, jupyter)
 
 
 def test_what_the_book_asserts_of_its_own_code_stops_no_code_of_the_readers(
@@ -272,9 +277,7 @@ def test_what_the_book_asserts_of_its_own_code_stops_no_code_of_the_readers(
     page.keyboard.press("Shift+Enter")
     expect(said).to_have_text(f"Cell {asserts} ended in an error.", **PATIENT)
     assert page.heard == []
-    page.once("dialog", lambda dialog: dialog.accept())
-    page.goto(f"{pages}/{PAGE}")
-    assert count(jupyter, 0)
+    leave(page, pages, jupyter)
 
 
 def test_the_editor_keeps_to_pythons_indents_and_lets_go(
