@@ -78,9 +78,22 @@ def _read(function: ast.FunctionDef) -> Constructor:
 
 def _pairs(node: ast.Assign):
     target, value = node.targets[0], node.value
-    if isinstance(target, ast.Tuple) and isinstance(value, ast.Tuple):
-        return list(zip(target.elts, value.elts, strict=False))
+    if isinstance(target, ast.Tuple | ast.List):
+        if isinstance(value, ast.Tuple | ast.List):
+            return list(zip(target.elts, value.elts, strict=False))
+        if isinstance(value, ast.ListComp | ast.GeneratorExp) and not _turns(value):
+            return [(each, value.elt) for each in target.elts]
     return [(each, value) for each in node.targets]
+
+
+def _turns(made: ast.ListComp | ast.GeneratorExp) -> bool:
+    """Does what is made depend on the turn? Then one name would stand for several sizes."""
+    turned = {name.id for each in made.generators for name in _names(each.target)}
+    return any(name.id in turned for name in _names(made.elt))
+
+
+def _names(node: ast.expr) -> list[ast.Name]:
+    return [each for each in ast.walk(node) if isinstance(each, ast.Name)]
 
 
 def _assigned(result: Constructor, target: ast.expr, value: ast.expr) -> None:

@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+from torch import nn
 
 from attnlib import trace
 
@@ -228,3 +229,30 @@ def test_under_a_gradient_the_names_stay():
     product = next(step for step in result.steps if step.op == "matmul")
     assert product.output.dims == ("S", "C")
     assert torch.allclose(result.output, run(*given))
+
+
+def test_layers_that_are_unpacked_from_one_line_have_their_names():
+    class Scores(nn.Module):
+        def forward(self, x):
+            return self.q(x) @ self.k(x).mT
+
+    class Listed(Scores):
+        def __init__(self, n_embd, head_size):
+            super().__init__()
+            self.q, self.k = [nn.Linear(n_embd, head_size), nn.Linear(n_embd, head_size)]
+
+    class Generated(Scores):
+        def __init__(self, n_embd, head_size):
+            super().__init__()
+            self.q, self.k = (nn.Linear(n_embd, head_size) for _ in range(2))
+
+    class Turned(Scores):
+        def __init__(self, n_embd, *sizes):
+            super().__init__()
+            self.q, self.k = (nn.Linear(n_embd, size) for size in (sizes * 2)[:2])
+
+    for kind, name in ((Listed, "head_size"), (Generated, "head_size"), (Turned, "4")):
+        result = trace(kind(12, 4), torch.randn(2, 5, 12), dims="batch S n_embd")
+        made = [step.output.dims for step in result.steps if step.op == "linear"]
+        assert made == [("batch", "S", name)] * 2, kind.__name__
+        assert result.warnings == []
