@@ -255,7 +255,7 @@
       this.said = element("span", { role: "status" });
       this.stopper = button("Interrupt", () => { this.interrupted = this.running; this.kernel?.interrupt(); });
       this.stopper.disabled = true;
-      this.finder = button("Show that cell", () => this.failed.show());
+      this.finder = button("Show that cell", () => this.shown.show());
       const all = button("Run all", () => this.all());
       this.bar = element("div", { className: "live" }, this.said, this.finder, all, this.stopper);
       document.querySelector("main").after(this.bar);
@@ -264,15 +264,23 @@
       new ResizeObserver(foot).observe(this.bar);
       const places = [...document.querySelectorAll("main .cell")].filter(cell => cell.querySelector(".cell_input .highlight-ipython3 pre"));
       this.cells = places.map((place, number) => new Cell(place, number, cell => this.upTo(cell)));
+      // Sentences of the page link to players that a run may have taken away.
+      const stood = new Map(this.cells.flatMap(cell => [...cell.place.querySelectorAll(".attn-player")].map(({ id }) => [id, cell])));
+      document.querySelector("main").addEventListener("click", ({ target }) => {
+        const [id] = target.closest("a[href^='#']")?.getAttribute("href").slice(1).split("/") ?? [];
+        if (stood.has(id) && !document.getElementById(id))
+          this.tell(`This link leads to a player of the book's own code, which yours has replaced in ${stood.get(id).name}.`, stood.get(id));
+      });
       // A page keeps nothing that is typed into it.
       addEventListener("beforeunload", event => { if (this.cells.some(cell => cell.edited)) event.preventDefault(); });
       addEventListener("pagehide", () => this.kernel?.stop());
       addEventListener("pageshow", event => { if (event.persisted) this.forget("The kernel was stopped when you left. Run a cell to start another."); });
     }
-    tell(sentence, failed = null) {
+    /** Say something, and offer to go to the cell that it is about. */
+    tell(sentence, cell = null) {
       this.said.textContent = sentence;
-      this.failed = failed;
-      this.finder.hidden = !failed;
+      this.shown = cell;
+      this.finder.hidden = !cell;
     }
     forget(sentence, failed) {
       this.kernel = null;
@@ -353,7 +361,7 @@
           if (stopped) break;
           broken.add(cell.exercise);
         }
-        const more = !all && last.edited && !last.exercise && last !== this.cells.at(-1)
+        const more = !all && cells.some(({ edited }) => edited) && !last.exercise && last !== this.cells.at(-1)
           ? "What stands below it is from before: Run all renews it." : "Change any cell and run it: Shift+Enter.";
         const done = all ? `All ${this.cells.length} cells have run` : `C${last.name.slice(1)} has run${first}`;
         if (failed) this.tell(this.ending(failed, stopped ? last : failed), failed);

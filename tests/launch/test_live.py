@@ -280,6 +280,55 @@ def test_what_the_book_asserts_of_its_own_code_stops_no_code_of_the_readers(
     leave(page, pages, jupyter)
 
 
+def test_own_code_has_a_place_that_no_other_cell_and_no_sentence_needs(
+    page: Page, pages: str, jupyter: str
+) -> None:
+    page.goto(f"{pages}/book/trace-your-own-code.html#live={jupyter}")
+    make_live(page)
+    said = page.locator(".live [role=status]")
+    code = page.locator("main .cell pre[role=textbox]").all_text_contents()
+    yours = next(n for n, text in enumerate(code, 1) if "class Yours(" in text)
+    write(page, yours, "def merged(x):\n    return x.view(2, 5, 3, 4).mT.reshape(2, 5, 12)")
+    write(page, yours + 1, 'yours = trace(merged, x, dims="batch S n_embd")\nprint(yours)')
+    write(page, yours + 2, "print(yours.check(batch=3))\nyours")
+    page.get_by_role("button", name="Run all").click()
+    expect(said).to_contain_text(f"All {len(code)} cells have run. Change any cell", **PATIENT)
+    expect(page.locator("#player-merged")).to_be_visible()
+    page.locator("main a[href='#player-mine/15']").click()
+    expect(page.locator("#player-mine .headline .kind")).to_contain_text("step 15 of")
+    assert page.heard == []
+    leave(page, pages, jupyter)
+
+
+def test_a_link_to_a_player_that_a_run_took_away_says_so(
+    page: Page, pages: str, jupyter: str
+) -> None:
+    page.goto(f"{pages}/book/trace-your-own-code.html#live={jupyter}")
+    make_live(page)
+    said = page.locator(".live [role=status]")
+    code = page.locator("main .cell pre[role=textbox]").all_text_contents()
+    shows = next(n for n, text in enumerate(code, 1) if text.strip() == "traced")
+    link = page.locator("main a[href='#player-mine/15']")
+    link.click()
+    expect(said).to_contain_text("Ready")
+    write(page, shows, "1")
+    page.get_by_role("button", name=f"Run cell {shows}", exact=True).click()
+    expect(said).to_contain_text(f"Cell {shows} has run", **PATIENT)
+    link.click()
+    expect(said).to_have_text(
+        "This link leads to a player of the book's own code, which yours has replaced in "
+        f"cell {shows}."
+    )
+    page.get_by_role("button", name="Show that cell").click()
+    expect(page.locator("main .cell pre[role=textbox]").nth(shows - 1)).to_be_focused()
+    write(page, shows - 1, "print(traced)")
+    later = next(n for n, text in enumerate(code, 1) if "class Repaired(" in text)
+    page.get_by_role("button", name=f"Run cell {later}", exact=True).click()
+    expect(said).to_contain_text("What stands below it is from before", **PATIENT)
+    assert page.heard == []
+    leave(page, pages, jupyter)
+
+
 def test_the_editor_keeps_to_pythons_indents_and_lets_go(
     page: Page, pages: str, jupyter: str
 ) -> None:
