@@ -144,7 +144,7 @@
       for (const [key, value] of Object.entries({ role: "textbox", "aria-multiline": "true", "aria-label": `Code of ${this.name}` }))
         this.code.setAttribute(key, value);
       this.edited = false;
-      this.code.addEventListener("input", () => { this.ran = false; this.edited = true; this.plain(); });
+      this.code.addEventListener("input", event => { this.ran = false; this.edited = true; this.fade(event); });
       this.code.addEventListener("focus", () => { this.leaves = false; });
       this.code.addEventListener("keydown", event => this.key(event, run));
       this.button = button(`Run ${this.name}`, () => run(this));
@@ -198,13 +198,12 @@
       select(this.code, from - ((line.length - 1) % 4 + 1), from);
       return type("");
     }
-    /** Code typed anew in one piece has the look of its first word: no look is better. */
-    plain() {
+    /** Colours follow a sign or an indent, put in or taken away. All else would have those of what stood there before:
+     * a cell with other code has one ink. */
+    fade({ data, inputType }) {
       const [word, other] = [...this.code.children].filter(part => part.textContent);
-      if (!word || other || word.textContent.trim() !== this.code.textContent.trim()) return;
-      const at = selected(this.code);
-      this.code.replaceChildren(textOf(this.code));
-      select(this.code, ...at);
+      const anew = !other && word?.textContent.trim() === this.code.textContent.trim();
+      if (anew || !/^( +|.)$/.test(data) && !inputType.startsWith("delete")) this.code.classList.add("plain");
     }
     get asserts() { return this.error === "AssertionError"; }
     get source() { return textOf(this.code).trimEnd(); }
