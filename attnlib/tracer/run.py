@@ -25,6 +25,7 @@ from .pointing import Pointing
 from .recheck import Rerun
 from .recorder import Recorder
 from .report import Trace
+from .rows import Step
 from .source import definition, is_ours
 from .states import has_shape
 from .variables import Variables
@@ -107,6 +108,9 @@ def trace(
     site = definition(code) if code is not None and written else None
     for name, state in states:
         builder.input(name, state, site)
+    unnamed = [name for name, tensor in tensors[1:] if _alike(tensor, tensors[0][1])]
+    if dims is not None and not isinstance(dims, Mapping):
+        _tell_of_unnamed(builder.steps[0], [name for name in unnamed if name not in hinted])
     result = assemble(builder, title=_title(fn), output=output, failure=failure)
     again = functools.partial(trace, tiny=0, deep=deep)
     result.remember(Rerun(fn, args, words, [tensor for _, tensor in tensors], again, fresh))
@@ -195,6 +199,21 @@ def _function(fn: Callable) -> Callable:
     if isinstance(fn, nn.Module):
         fn = fn.forward
     return inspect.unwrap(getattr(fn, "__func__", fn))
+
+
+def _alike(tensor: Tensor, first: Tensor) -> bool:
+    """Might a reader take the names of the first tensor for those of this one too?"""
+    return tensor is not first and tensor.is_floating_point() and tensor.dim() == first.dim()
+
+
+def _tell_of_unnamed(first: Step, unnamed: list[str]) -> None:
+    """Say on the row of the first tensor that ``dims`` as one string is for it alone."""
+    if unnamed:
+        name = first.variable
+        first.note = (
+            f"dims names {name} alone, not {' and '.join(unnamed)}; "
+            f'dims={{"{name}": "…", "{unnamed[0]}": "…"}} names several'
+        )
 
 
 def _sizes(recorder: Recorder, fn: Callable, args: tuple) -> tuple:

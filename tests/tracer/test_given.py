@@ -4,6 +4,8 @@ import re
 
 import pytest
 import torch
+from jaxtyping import Float
+from torch import Tensor
 
 from attnlib import ShapeError, trace, tracing
 
@@ -78,3 +80,30 @@ def test_products_are_named_as_a_table_writes_them():
     result = trace(scores, Q, K, dims="batch*heads S n_embd//heads")
     assert result.steps[0].output.dims == ("batch*heads", "S", "n_embd//heads")
     assert set(result.roles) >= {"batch", "heads", "S", "n_embd"}
+
+
+def test_one_string_for_several_tensors_says_which_it_names():
+    def attend(q, k, v):
+        return (q @ k.mT).softmax(-1) @ v
+
+    def notes(*tensors, dims, fn=attend):
+        return [step.note for step in trace(fn, *tensors, dims=dims).steps if step.note]
+
+    q, k, v = torch.randn(3, 2, 7, 5)
+    said = 'dims names q alone, not k and v; dims={"q": "…", "k": "…"} names several'
+    assert notes(q, k, v, dims="batch S H") == [said]
+    assert said in str(trace(attend, q, k, v, dims="batch S H")).replace("\n  ", " ")
+    assert notes(q, k, v, dims={"q": "batch S H"}) == []
+    assert notes(q, k, v, dims=None) == []
+    assert notes(q, q, q, dims="batch S H") == []
+
+    def masked(x, mask, scale):
+        return (x * scale).masked_fill(mask, 0.0)
+
+    mask = torch.ones(2, 7, 5, dtype=torch.bool)
+    assert notes(q, mask, torch.ones(5), dims="batch S H", fn=masked) == []
+
+    def annotated(q, k: Float[Tensor, "batch Sk H"]):
+        return q @ k.mT
+
+    assert not any("alone" in note for note in notes(q, k, dims="batch Sq H", fn=annotated))
