@@ -143,6 +143,7 @@ def _message(
     a, b = dims
     if verb == GLUES:
         what = f"an axis of {b}" if b.isdigit() else f"pieces of {b}"
+        where = f"in the place of one of {a}" if a.isdigit() else f"under the name {a}"
         advice = "move the axes with transpose first"
         if _splits(call):
             advice = (
@@ -150,8 +151,8 @@ def _message(
                 "and transpose the result"
             )
         return (
-            f"this {call.op} puts {what} under the name {a}: the shape fits, the numbers are "
-            f"in other places; {advice}"
+            f"this {call.op} puts {what} {where}: the shape fits, the numbers are in other places; "
+            f"{advice}"
         )
     if verb == TURNS:
         return (

@@ -86,7 +86,7 @@ class Symbols:
             for one, other in ((a, b), (b, a)):
                 if longer.root() is one.root():
                     root = label.root()
-                    unknown = not root.names and root.size == other.size
+                    unknown = not one.root().names or (not root.names and root.size == other.size)
                     return root is other.root() or unknown or (tokens(root) and tokens(other))
         return False
 

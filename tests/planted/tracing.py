@@ -279,4 +279,20 @@ TRACING = [
         "test_table.py",
         "last_axis_says_so",
     ),
+    in_tracer(
+        "a number is any dim of its size, however a reshape cuts",
+        "rules/numbers.py",
+        "    if not _torn([label.size for label in old], list(sizes)):\n",
+        "    if False:\n",
+        "test_views.py",
+        "may_be_meant",
+    ),
+    in_tracer(
+        "sizes that the code reads of a tensor without names are no dims",
+        "rules/memory.py",
+        "    return bool(label.names) or not label.literal\n",
+        "    return bool(label.names)\n",
+        "test_warnings.py",
+        "exchanged_without_names",
+    ),
 ]

@@ -17,6 +17,7 @@ from tests.tracer import (
     shares_correct,
     stranger_correct,
     unseen_correct,
+    views_correct,
 )
 from tests.tracer.correct import SAMPLES, SIZES
 from tests.tracer.more_correct import MORE
@@ -31,6 +32,7 @@ SHARES = {f"shares {name}": build for name, build in shares_correct.SAMPLES.item
 ATTENDED = {f"attended {name}": build for name, build in attended_correct.SAMPLES.items()}
 CLASHING = {f"clashing {name}": build for name, build in clashing_correct.SAMPLES.items()}
 STRANGER = {f"stranger {name}": build for name, build in stranger_correct.SAMPLES.items()}
+VIEWS = {f"views {name}": build for name, build in views_correct.SAMPLES.items()}
 ALL = {
     **OURS,
     **OUTSIDE,
@@ -42,6 +44,7 @@ ALL = {
     **ATTENDED,
     **CLASHING,
     **STRANGER,
+    **VIEWS,
 }
 
 LENGTHS = {"src", "src_len", "items"}  # what samples call their tokens besides S, T and so on

@@ -17,6 +17,7 @@ from tests.tracer import (
     shares_wrong,
     stranger_wrong,
     unseen_wrong,
+    views_wrong,
 )
 from tests.tracer.wrong import WRONG
 
@@ -28,8 +29,10 @@ FRESH = {f"fresh {name}": sample for name, sample in fresh_wrong.WRONG.items()}
 SHARES = {f"shares {name}": sample for name, sample in shares_wrong.WRONG.items()}
 ATTENDED = {f"attended {name}": sample for name, sample in attended_wrong.WRONG.items()}
 STRANGER = {f"stranger {name}": sample for name, sample in stranger_wrong.WRONG.items()}
+VIEWS = {f"views {name}": sample for name, sample in views_wrong.WRONG.items()}
 ALL = {
     **WRONG, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH, **SHARES, **ATTENDED, **STRANGER,
+    **VIEWS,
 }  # fmt: skip
 
 

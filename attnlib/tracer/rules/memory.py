@@ -76,7 +76,7 @@ def misplaced(
             mine, its = owners.get(fitting, claim[0]), owners.get(found)
             if its is not None and mine in owners.values() and its is not mine:
                 return mine, its
-            apart = fitting.names and found.names and not same(fitting, found)
+            apart = _is_dim(fitting) and _is_dim(found) and not same(fitting, found)
             if apart and (fitting in held or found in everywhere):
                 return fitting, found
             if _counted(fitting, found, held):
@@ -87,13 +87,20 @@ def misplaced(
     return None
 
 
+def _is_dim(label: Label) -> bool:
+    """Is it more than a number: named, or the size of an axis, which the code may have read?"""
+    return bool(label.names) or not label.literal
+
+
 def _counted(fitting: Label, found: Label, held: Labels) -> bool:
     """Does a number of the code, as of tensors stacked, lie where a dim is said to lie?
 
-    Surely only where that dim lies elsewhere, and is not as large: the number may be its size.
+    Surely only where that dim lies further in, and is not as large: the number may be its size.
+    Where it lies further out, rows may be shifted against each other: (S, S + 1) as (S + 1, S).
     """
     number = found.literal and not found.names and found.size != fitting.size
-    return bool(fitting.names) and number and held.count(fitting) == 1
+    inside = held.count(fitting) == 1 and held.index(found) < held.index(fitting)
+    return _is_dim(fitting) and number and inside
 
 
 def _owners(wanted: set[Label], held: Labels) -> dict[Label, Label]:

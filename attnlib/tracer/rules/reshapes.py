@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from ..labels import Label, known_as, parts, pieces, same
 from .cuts import groups, orders, refined
 from .memory import claimed, misplaced
+from .numbers import supposed
 from .ones import is_one, matched, once, with_ones
 
 Labels = list[Label]
@@ -108,6 +109,10 @@ def _group(
     if len(old) == len(places) == 1:
         return [_one(op, old[0], asked[0], ones)]
     glued = misplaced(old, sizes, claimed(old, sizes, asked), wanted)
+    if glued is None and op.direct and len(op.inputs[0].shape) > 2:  # a row of numbers has no dims
+        counted = supposed(old, sizes, asked)
+        if counted is not asked:
+            glued = misplaced(old, sizes, claimed(old, sizes, counted), wanted)
     if glued is not None and not op.symbols.skewed(*glued):
         op.glued(*glued)
     if len(old) == 1:
