@@ -86,8 +86,7 @@ class Builder:
             held = ", ".join([*self._names][:_TOLD]) or "none"
             more = ", …" if len(self._names) > _TOLD else ""
             said = f"dims names {', '.join(strangers)}, but no tensor met here is called so"
-            first = self.steps[0]
-            first.note = "; ".join(filter(None, (f"{said}: they are {held}{more}", first.note)))
+            self.steps[0].remark(f"{said}: they are {held}{more}")
 
     def _attempt(self, what: Callable, *arguments: Any) -> Any:
         """Do a part of the telling: a run that went well must not fail in it."""

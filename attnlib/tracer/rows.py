@@ -93,6 +93,10 @@ class Step:
             return ()
         return self.output if isinstance(self.output, tuple) else (self.output,)
 
+    def remark(self, said: str) -> None:
+        """Say something in front of what the row's note holds already."""
+        self.note = "; ".join(filter(None, (said, self.note)))
+
 
 @dataclass(slots=True)
 class Warning:

@@ -26,10 +26,11 @@ from .recheck import Rerun
 from .recorder import Recorder
 from .report import Trace
 from .rows import Step
-from .source import definition, is_ours
+from .source import definition, has_source, is_ours
 from .states import has_shape
 from .variables import Variables
 
+_NO_SOURCE = "the source of these lines is not found: what they call a dim is not known"
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
@@ -111,6 +112,8 @@ def trace(
     unnamed = [name for name, tensor in tensors[1:] if _alike(tensor, tensors[0][1])]
     if dims is not None and not isinstance(dims, Mapping):
         _tell_of_unnamed(builder.steps[0], [name for name in unnamed if name not in hinted])
+    if code is not None and written and builder.steps and not has_source(code):
+        builder.steps[0].remark(_NO_SOURCE)
     result = assemble(builder, title=_title(fn), output=output, failure=failure)
     again = functools.partial(trace, tiny=0, deep=deep)
     result.remember(Rerun(fn, args, words, [tensor for _, tensor in tensors], again, fresh))
@@ -157,6 +160,7 @@ def tracing(
     recorder.stack.base = caller.f_code
     variables = recorder.states.variables = Variables(caller, given)
     with Adopted(recorder, caller, deep=deep) as adopted:
+        readable = has_source(caller.f_code)
         del caller
         try:
             with Eagerly(), Pointing(), _inside(deep), recorder:
@@ -167,6 +171,8 @@ def tracing(
             variables.release()
     builder = Builder(recorder, given, adopted.names)
     assemble(builder, title="tracing", failure=failure, into=result)
+    if result.steps and not readable:
+        result.steps[0].remark(_NO_SOURCE)
     if failure is not None:
         _hand_on(result, failure)
         raise failure
@@ -210,7 +216,7 @@ def _tell_of_unnamed(first: Step, unnamed: list[str]) -> None:
     """Say on the row of the first tensor that ``dims`` as one string is for it alone."""
     if unnamed:
         name = first.variable
-        first.note = (
+        first.remark(
             f"dims names {name} alone, not {' and '.join(unnamed)}; "
             f'dims={{"{name}": "…", "{unnamed[0]}": "…"}} names several'
         )

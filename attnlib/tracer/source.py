@@ -114,6 +114,11 @@ def source_of(path: str) -> _Source:
     return known
 
 
+def has_source(code: types.CodeType) -> bool:
+    """Is the text of a function there? Not that of ``python -c`` before 3.13, or of ``exec``."""
+    return bool(source_of(code.co_filename).lines)
+
+
 def site_of(code: types.CodeType, instruction: int) -> Site:
     """Find the place of a code object's instruction in the source."""
     key = (id(code), instruction)

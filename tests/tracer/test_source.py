@@ -421,3 +421,26 @@ def test_an_error_in_it_shows_the_whole_expression():
         trace(forgets, torch.ones(2, 7, 5), torch.ones(2, 7, 5), dims={"q": "batch S H"})
     assert raised.value.__notes__[0].splitlines()[1] == "    q.matmul(k)"
     assert raised.value.attnlib_trace.error.suggestion == "(q @ k.transpose(-2, -1))"
+
+
+WITHOUT_SOURCE = """
+def attend(q, k):
+    return q @ k.mT
+
+def loose(q, k):
+    with tracing() as traced:
+        scores = q @ k.mT
+    return traced
+"""
+
+
+def test_code_without_a_source_says_that_its_names_are_missing():
+    written = {"tracing": tracing}
+    exec(WITHOUT_SOURCE, written)
+    q, k = torch.randn(2, 3, 7, 5)
+    said = "the source of these lines is not found: what they call a dim is not known"
+    known = trace(lambda q, k: q @ k.mT, q, k, dims={"q": "B S H", "k": "B S H"})
+    assert not any(step.note for step in known.steps)
+    for found in (trace(written["attend"], q, k), written["loose"](q, k)):
+        assert [step.note for step in found.steps if step.note] == [said]
+        assert said in str(found)
