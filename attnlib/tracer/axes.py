@@ -94,3 +94,31 @@ def summed_over(op: Operation, which: int) -> list[int]:
     return (
         [axis for axis, letter in enumerate(terms[which]) if letter not in right] if terms else []
     )
+
+
+def has_features(op: Operation, which: int) -> bool:
+    """Does what an operand is multiplied with have an axis of its own that comes out of it?
+
+    A number for each token has none: what is summed then is weights, and no mixture of values.
+    """
+    other = op.inputs[1 - which] if len(op.inputs) == 2 else None
+    if other is None or op.name != "einsum":
+        return other is None or (len(other.shape) > 1 and other.shape[-1 if which == 0 else -2] > 1)
+    terms, right = terms_of(op)
+    own = set(terms[1 - which]) - set(terms[which]) if terms else set()
+    return any(letter in right for letter in own)
+
+
+def lonely(op: Operation, which: int, place: int) -> str | None:
+    """Return the letter of an axis that einsum sums over by itself, beside one of the values alone.
+
+    ``bij,bkd->bid``: j and k are as many, and no letter brings them together.
+    """
+    terms, right = terms_of(op) if op.name == "einsum" and len(op.inputs) == 2 else ([], "")
+    if not terms or terms[which][place] in terms[1 - which]:
+        return None
+    size, values = op.inputs[which].shape[place], op.inputs[1 - which]
+    free = set(terms[1 - which]) - set(terms[which]) - set(right)
+    alike = any(letter in free and n == size
+                for letter, n in zip(terms[1 - which], values.shape, strict=True))  # fmt: skip
+    return terms[which][place] if alike else None

@@ -12,22 +12,21 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from ..dims import role
+from . import sums
 from .attended import Attended
-from .axes import Places, lined_up, moved, moves, summed_over, terms_of
-from .notes import Identity, State
+from .axes import Places, has_features, lined_up, lonely, moved, moves, summed_over
+from .facts import Facts, number_by_number
+from .flaws import Alone, Flaw, Scaled
+from .notes import State
 from .operation import Operation
 from .rows import Warning
-from .rules import RULES, pointwise
-from .shares import Fact, Origin, Scores, Terms, Total, Weights, pooled, told
+from .scaling import scale
+from .shares import Fact, Logs, Origin, Scores, Share, Terms, Weights, pooled, told
 from .source import Site
+from .sums import SUMS, Total
 from .symbols import Symbols
 
 _KEEPING = {"dropout", "to", "contiguous", "clone", "detach", "data", "nan_to_num"}
-_ALONG_AN_AXIS = {
-    "softmax", "log_softmax", "softmin", "cumsum", "cumprod", "logcumsumexp", "cummax", "cummin",
-    "flip", "roll", "normalize", "batch_norm", "tril", "triu", "argsort",
-}  # fmt: skip
 # The gradient of the output goes back through transposed weights.
 _GRADIENT = re.compile(r"(?i)(d|grad|g)(_.*|o|out|output|y)?$")
 
@@ -38,36 +37,18 @@ class Mixtures:
     def __init__(self, symbols: Symbols, attended: Attended) -> None:
         self._symbols = symbols
         self._attended = attended
-        self._facts: dict[Identity, Fact] = {}
-        self._features: dict[Identity, int] = {}  # where the last axis stands, if not last
-        self._inputs: set[Identity] = set()
-        self._made: set[Identity] = set()
-        self._fixed: set[Identity] = set()  # made of weights alone
+        self._facts = Facts()
         self._origins: list[Origin] = []
 
     def given(self, state: State) -> None:
         """Note a tensor that goes in; what else the run works with are its weights."""
-        self._inputs.add(state.identity)
+        self._facts.given(state)
 
     def follow(self, op: Operation, site: Site) -> None:
         """Go on after an operation."""
-        fixed = bool(op.inputs) and all(map(self._is_fixed, op.inputs))
         self._mixed(op, site)
         one = len(op.outputs) == 1 and bool(op.inputs)
-        fact = self._fact(op, site) if one else None
-        place = self._feature_place(op) if one else None
-        for state in op.outputs:
-            identity = state.identity
-            self._made.add(identity)
-            self._facts.pop(identity, None)
-            self._features.pop(identity, None)
-            self._fixed.discard(identity)
-            if fixed:
-                self._fixed.add(identity)
-            if fact is not None:
-                self._facts[identity] = fact
-            if place is not None and place != len(state.shape) - 1:
-                self._features[identity] = place
+        self._facts.note(op, self._fact(op, site) if one else None)
 
     def warnings(self) -> Iterator[Warning]:
         """Write what was found, each once for a place in the code."""
@@ -79,41 +60,6 @@ class Mixtures:
                 said.add(key)
                 yield warning
 
-    # -- what a tensor is -------------------------------------------------------------------
-
-    def _is_fixed(self, state: State) -> bool:
-        identity = state.identity
-        known = not self._inputs or identity in self._inputs or identity in self._made
-        return identity.weight or identity in self._fixed or not known
-
-    def _scores(self, op: Operation, state: State) -> Scores | None:
-        """Return what is known of scores; given as such, their names say what they are."""
-        fact = self._facts.get(state.identity)
-        if isinstance(fact, Scores):
-            return fact
-        if fact is not None or state.identity in self._made or self._is_fixed(state):
-            return None
-        names = [role(label.name or "") for label in op.labels(state)[-2:]]
-        last = len(state.shape) - 1
-        return Scores((last - 1, last)) if names == ["S", "S"] else None
-
-    def _weights(self, state: State) -> Weights | None:
-        fact = self._facts.get(state.identity)
-        return fact if isinstance(fact, Weights) else None
-
-    def _feature_axis(self, state: State) -> int:
-        return self._features.get(state.identity, len(state.shape) - 1)
-
-    def _feature_place(self, op: Operation) -> int | None:
-        """Follow the axis that stood last when a tensor was made."""
-        if moves(op):
-            return moved(op)[self._feature_axis(op.inputs[0])] if op.inputs[0].shape else None
-        if _number_by_number(op):
-            for state in op.inputs:
-                if state.identity in self._features and len(state.shape) == len(op.shape):
-                    return self._features[state.identity]
-        return None
-
     # -- what an operation makes of it ------------------------------------------------------
 
     def _fact(self, op: Operation, site: Site) -> Fact | None:
@@ -121,111 +67,115 @@ class Mixtures:
         if op.name == "softmax":
             return self._normalised(op, site, first, op.params["dim"])
         if op.name in ("matmul", "einsum"):
-            return self._compared(op)
-        if op.name in ("sum", "nansum"):
+            return self._facts.compared(op)
+        if op.name == "log_softmax":
+            weights = self._normalised(op, site, first, op.params["dim"])
+            return None if weights is None else Logs(weights.origin, weights.places)
+        if op.name in SUMS:
             return self._summed(op, first, site)
         if op.name == "setitem":
-            return self._scores(op, first)
+            return self._facts.scores(op, first)
         if moves(op):
-            return self._carried(self._facts.get(first.identity) or self._scores(op, first), op)
+            return self._carried(self._facts.of(first) or self._facts.scores(op, first), op)
         if op.name == "getitem":
-            fact = self._facts.get(first.identity)
-            return fact if isinstance(fact, Total) else None
-        if not _number_by_number(op):
+            fact = self._facts.of(first)
+            return fact if isinstance(fact, Share) else None
+        if not number_by_number(op):
             return None
         by_hand = self._divided(op, site)
         if by_hand is not None:
             return by_hand
-        weights = self._weights(first)
+        known = self._facts.of(first)
+        if isinstance(known, Logs) and op.name == "exp":
+            return Weights(known.origin, known.places)
+        weights = self._facts.weights(first)
         if weights is not None and op.name in _KEEPING:
             return weights
-        if any(self._weights(state) for state in op.inputs):
-            return self._multiplied(op)
+        if any(self._facts.weights(state) for state in op.inputs):
+            return self._multiplied(op) if weights is None else self._scaled(op, weights, site)
         for state in op.inputs:
-            fact = self._facts.get(state.identity) or self._scores(op, state)
+            fact = self._facts.of(state) or self._facts.scores(op, state)
             if isinstance(fact, Scores):
                 places = lined_up(state.shape, op.shape)
-                return Scores((places[fact.pair[0]] or 0, places[fact.pair[1]] or 0))
+                pair = places[fact.pair[0]] or 0, places[fact.pair[1]] or 0
+                return Scores(pair, fact.features)
             if isinstance(fact, Total) and len(op.inputs) == 1:
+                return sums.kept(fact, op)
+            if isinstance(fact, Share) and len(op.inputs) == 1:
                 return fact
         return None
 
-    def _normalised(self, op: Operation, site: Site, scores: State, axis: int) -> Weights | None:
-        known, labels = self._scores(op, scores), op.labels(scores)
+    def _normalised(
+        self, op: Operation, site: Site, scores: State, axis: int, flaw: Flaw | None = None
+    ) -> Weights | None:
+        known, labels = self._facts.scores(op, scores), op.labels(scores)
         if known is None and not (labels and pooled(labels[axis], self._symbols)):
             return None
-        origin = Origin(site, op, labels, axis, known.pair if known else ())
+        pair, features = (known.pair, known.features) if known else ((), 0)
+        origin = Origin(site, op, labels, axis, pair, features=features, flaw=flaw)
         self._origins.append(origin)
         return Weights(origin, tuple(range(len(scores.shape))))
 
-    def _compared(self, op: Operation) -> Scores | None:
-        """Find where a product compares two sets: it sums over the features of both."""
-        if len(op.inputs) != 2 or any(map(self._is_fixed, op.inputs)):
-            return None
-        if any(self._weights(state) is not None for state in op.inputs):
-            return None
-        a, b = op.inputs
-        if len(a.shape) < 2 or len(b.shape) < 2:
-            return None
-        features = (self._feature_axis(a), self._feature_axis(b))
-        if op.name == "matmul":
-            last = len(op.shape) - 1
-            compares = features == (len(a.shape) - 1, len(b.shape) - 2)
-            return Scores((last - 1, last)) if compares else None
-        terms, right = terms_of(op)
-        shared = [x for x in terms[0] if x in terms[1] and x not in right] if terms else []
-        if len(shared) != 1 or tuple(term.index(shared[0]) for term in terms) != features:
-            return None
-        free = [[x for x in terms[k] if x in right and x not in terms[1 - k]] for k in (0, 1)]
-        if [len(letters) for letters in free] != [1, 1]:
-            return None
-        return Scores((right.index(free[0][0]), right.index(free[1][0])))
+    def _flawed(self, origin: Origin, op: Operation, site: Site, flaw: Flaw) -> Origin:
+        """Begin anew with weights that add up to 1 no more."""
+        made = Origin(site, op, origin.labels, origin.axis, origin.pair, flaw=flaw)
+        self._origins.append(made)
+        return made
 
-    def _summed(self, op: Operation, state: State, site: Site) -> Total | None:
-        """Note a sum over one axis: what is divided by it will add up to 1; of terms it mixes."""
-        axis = op.params.get("dim")
-        axis = axis[0] if isinstance(axis, tuple) and len(axis) == 1 else axis
-        if not isinstance(axis, int):
+    def _scaled(self, op: Operation, weights: Weights, site: Site) -> Weights | None:
+        """See weights that are scaled as their scores should have been."""
+        origin = weights.origin
+        factor = None if origin.flaw or isinstance(weights, Terms) else scale(op, origin.features)
+        if factor is None or origin.axis not in origin.pair:
+            return self._multiplied(op)
+        return Weights(self._flawed(origin, op, site, Scaled(factor)), weights.places)
+
+    def _summed(self, op: Operation, state: State, site: Site) -> Total | Share | None:
+        """Note a sum: what is divided by it will add up to 1; of terms it mixes."""
+        weights, axes = self._facts.weights(state), sums.summed_axes(op)
+        if weights is None:
+            return None if self._facts.scores(op, state) is None else sums.total(op)
+        if len(axes) != 1 or op.name == "logsumexp":
             return None
-        weights = self._weights(state)
+        was = weights.was(axes[0])
         if isinstance(weights, Terms):
-            was = weights.was(axis)
             if was is not None:
                 weights.origin.mixed(was, site)
             return None
-        if weights is not None:
-            origin = weights.origin
-            says = weights.was(axis) != origin.axis  # over the axis that adds up it says nothing
-            return Total(state.identity, axis, origin) if says else None
-        scores = self._scores(op, state)
-        return None if scores is None else Total(state.identity, axis)
+        # over the axis that adds up it says nothing
+        says = was != weights.origin.axis or weights.origin.flaw is not None
+        return Share(weights.origin) if says else None
 
     def _divided(self, op: Operation, site: Site) -> Weights | None:
         """See what is done with a sum: exponentials over it are a softmax by hand."""
         if len(op.inputs) < 2:
             return None
         for state in op.inputs:
-            total = self._facts.get(state.identity)
-            if not isinstance(total, Total):
-                continue
-            if total.origin is not None:
+            total = self._facts.of(state)
+            if isinstance(total, Share):
                 total.origin.fits = True  # normalised anew, or reckoned with
-                continue
-            numerator, kept = op.inputs[0], len(state.shape) == len(op.shape)
-            if op.name == "div" and kept and numerator.identity is total.of:
-                return self._normalised(op, site, numerator, total.axis)
+            elif isinstance(total, Total) and sums.is_share(total, op):
+                return self._shared(op, site, total, state)
         return None
+
+    def _shared(self, op: Operation, site: Site, total: Total, state: State) -> Weights | None:
+        """See scores that are divided by a sum of them: one for each row, or another one."""
+        scores = op.inputs[0]
+        known = self._facts.scores(op, scores)
+        over = sums.shared_over(total, op, state, known.pair if known else ())
+        made = self._normalised(op, site, scores, *over) if over else None
+        return Logs(made.origin, made.places) if made and total.logarithm else made
 
     def _multiplied(self, op: Operation) -> Terms | None:
         """See weights times values, a new axis of theirs beside those of the weights."""
-        known = [(state, self._weights(state)) for state in op.inputs]
+        known = [(state, self._facts.weights(state)) for state in op.inputs]
         for state, weights in known:
             others = [its for its, _ in known if its is not state]
             if weights is None:
                 continue
-            if any(isinstance(self._facts.get(its.identity), Scores) for its in others):
+            if any(isinstance(self._facts.of(its), Scores) for its in others):
                 weights.origin.fits = True  # a gradient, by hand
-            if op.name != "mul" or len(others) != 1 or self._weights(others[0]) is not None:
+            if op.name != "mul" or len(others) != 1 or self._facts.weights(others[0]) is not None:
                 continue
             places = lined_up(state.shape, op.shape)
             kept = [None if place is None else places[place] for place in weights.places]
@@ -233,7 +183,7 @@ class Mixtures:
                 at for n, at in zip(state.shape, places, strict=True) if n == 1 or at not in kept
             ]
             wide = any(op.shape[at] > 1 for at in new if at is not None)
-            if wide and not self._is_fixed(others[0]):
+            if wide and not self._facts.is_fixed(others[0]):
                 return Terms(weights.origin, tuple(kept))
         return None
 
@@ -245,8 +195,10 @@ class Mixtures:
             return type(fact)(fact.origin, tuple(kept))
         if isinstance(fact, Scores):
             query, key = (places[axis] for axis in fact.pair)
-            return None if query is None or key is None else Scores((query, key))
-        return fact
+            if query is None or key is None:
+                return None
+            return Scores((query, key), fact.features)
+        return sums.carried(fact, op) if isinstance(fact, Total) else fact
 
     # -- products ---------------------------------------------------------------------------
 
@@ -254,27 +206,29 @@ class Mixtures:
         """Note what a product sums weights over; of two weights, one may carry the other's."""
         if op.name not in ("matmul", "einsum") or len(op.inputs) < 2:
             return
-        known = [(state, self._weights(state)) for state in op.inputs]
-        fixed = any(map(self._is_fixed, op.inputs))
+        known = [(state, self._facts.weights(state)) for state in op.inputs]
+        fixed = any(map(self._facts.is_fixed, op.inputs))
         for which, (_, weights) in enumerate(known):
             if weights is None:
                 continue
-            axes = {weights.was(place) for place in summed_over(op, which)}
-            normal = weights.origin.axis
+            origin, normal = weights.origin, weights.origin.axis
+            places = summed_over(op, which)
+            axes = {weights.was(place) for place in places}
             alone = sum(fact is not None for _, fact in known) == 1 and not fixed
             values = [state for state, fact in known if fact is None]
             backward = any(_GRADIENT.match(state.identity.name or "") for state in values)
-            if normal in axes:
-                weights.origin.fits = True
-                pair, labels = weights.origin.pair, weights.origin.labels
-                if len(pair) == 2 and pair[1] == normal:
+            alone = alone and not backward and len(axes) == 1 and has_features(op, which)
+            if normal in axes and (origin.flaw is None or len(axes) > 1):
+                origin.fits = True
+                pair, labels = origin.pair, origin.labels
+                letter = lonely(op, which, places[0]) if alone and normal in pair else None
+                if letter is not None:
+                    made = self._flawed(origin, op, site, Alone(letter))
+                    made.mixed(normal, site)
+                elif len(pair) == 2 and pair[1] == normal:
                     others = [label for place, label in enumerate(labels) if place not in pair]
                     self._attended.mixed(op, site, [*others, *(labels[place] for place in pair)])
-            elif alone and not backward and weights.places[normal] is not None and len(axes) == 1:
+            elif alone and weights.places[normal] is not None:
                 axis = axes.pop()
                 if axis is not None:
-                    weights.origin.mixed(axis, site)
-
-
-def _number_by_number(op: Operation) -> bool:
-    return RULES.get(op.name) is pointwise and op.name not in _ALONG_AN_AXIS
+                    origin.mixed(axis, site)

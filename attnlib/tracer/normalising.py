@@ -21,6 +21,8 @@ def corrected(site: Site, op: Operation, axis: int) -> str | None:
     call = whole.func if layer and isinstance(whole, ast.Call) else whole
     if op.name == "div":
         return f"divide by the sum with dim={axis}, keepdim=True"
+    if op.name == "sub":
+        return f"take logsumexp with dim={axis}, keepdim=True"
     if layer and not _builds_layer(call):
         return f"nn.Softmax(dim={axis})" if _runs(op, axis) else None
     if whole is None or not isinstance(call, ast.Call) or not _runs(op, axis):

@@ -6,12 +6,13 @@ import re
 from dataclasses import dataclass, field
 
 from ..dims import role
+from .flaws import Flaw, Place
 from .labels import Label
 from .normalising import corrected
-from .notes import Identity
 from .operation import Operation
 from .rows import Warning
 from .source import Site
+from .sums import Total
 from .symbols import Symbols
 
 # What takes tokens for itself: its shares are meant to add up over the takers.
@@ -30,10 +31,12 @@ class Origin:
     pair: tuple[int, ...]  # the axes of the two sets that were compared; none of other scores
     fits: bool = False  # the weights are used so that they do add up, or so that it is no matter
     sums: dict[int, Site] = field(default_factory=dict)  # the axes that products sum over, in order
+    features: int = 0  # how many of each were compared
+    flaw: Flaw | None = None  # they add up to 1 over no axis
 
     def mixed(self, axis: int, site: Site) -> None:
         """Note the axis that a product sums over."""
-        if axis == self.axis:
+        if axis == self.axis and self.flaw is None:
             self.fits = True
         else:
             self.sums.setdefault(axis, site)
@@ -41,9 +44,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class Scores:
-    """A comparison: where the axes of the two sets stand."""
+    """A comparison: where the axes of the two sets stand, and by how many features."""
 
     pair: tuple[int, int]
+    features: int = 0
 
 
 @dataclass(frozen=True)
@@ -64,20 +68,25 @@ class Terms(Weights):
 
 
 @dataclass(frozen=True)
-class Total:
-    """A sum over one axis of scores, or of weights."""
-
-    of: Identity
-    axis: int
-    origin: Origin | None = None
+class Logs(Weights):
+    """Their logarithms, as of log_softmax."""
 
 
-Fact = Scores | Weights | Total
+@dataclass(frozen=True)
+class Share:
+    """A sum over an axis of weights: what it is divided by is normalised anew."""
+
+    origin: Origin
+
+
+Fact = Scores | Weights | Total | Share
 
 
 def told(origin: Origin, symbols: Symbols) -> Warning | None:
     """Warn of weights that are only summed over another axis than adds up to 1."""
     words = [symbols.text(label) for label in origin.labels]
+    if origin.flaw is not None:
+        return _flawed(origin, words)
     if origin.fits or _TAKERS.search(words[origin.axis]):
         return None
     wrong = (axis for axis in origin.sums if _is_wrong(origin, axis, words))
@@ -110,11 +119,9 @@ def _is_wrong(origin: Origin, axis: int, words: list[str]) -> bool:
 def _warning(origin: Origin, product: Site, axis: int, words: list[str]) -> Warning:
     over, summed = words[origin.axis], words[axis]
     site = origin.site
-    code = " ".join(product.expression.split()) or product.code or "a product"
-    where = "" if product.line == site.line else f" in line {product.line}"
     message = (
         f"this makes the weights add up to 1 over {_called(over, origin.axis)} of "
-        f"({', '.join(words)}), but {code}{where} sums over {_called(summed, axis)}: "
+        f"({', '.join(words)}), but {_code(product, site)} sums over {_called(summed, axis)}: "
         f"the shares that it mixes do not add up to 1"
     )
     if axis in origin.pair and axis < len(words) - 1 and origin.axis in origin.pair:
@@ -124,6 +131,28 @@ def _warning(origin: Origin, product: Site, axis: int, words: list[str]) -> Warn
     return Warning(
         site.line, site.expression or site.code or origin.op.name, message, (over, summed)
     )
+
+
+def _flawed(origin: Origin, words: list[str]) -> Warning | None:
+    """Warn of weights that add up to 1 over no axis, where a product sums over one of them.
+
+    What takes tokens for itself may share them out by any sum.
+    """
+    axis = next((axis for axis in origin.sums if axis in origin.pair), None)
+    if origin.fits or axis is None or any(_TAKERS.search(words[place]) for place in origin.pair):
+        return None
+    site, sizes = origin.site, [label.size for label in origin.labels]
+    code = _code(origin.sums[axis], site)
+    told = origin.flaw.told(Place(words, sizes, origin.pair, axis, code)) if origin.flaw else None
+    if told is None:
+        return None
+    return Warning(site.line, site.expression or site.code or origin.op.name, *told)
+
+
+def _code(product: Site, site: Site) -> str:
+    """Quote a product, with its line where that is another one."""
+    code = " ".join(product.expression.split()) or product.code or "a product"
+    return code if product.line == site.line else f"{code} in line {product.line}"
 
 
 def _called(word: str, axis: int) -> str:

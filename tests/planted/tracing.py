@@ -295,4 +295,28 @@ TRACING = [
         "test_warnings.py",
         "exchanged_without_names",
     ),
+    in_tracer(
+        "the sums of rows may stand beside the columns",
+        "sums.py",
+        "    if any(places[other] == axis for other in others):\n",
+        "    if False:\n",
+        "test_warnings.py",
+        "unsqueezed_before_the_keys",
+    ),
+    in_tracer(
+        "half of a mixture is the scale of four features",
+        "scaling.py",
+        "    return factor if is_root and _is_written_so(written) else None\n",
+        "    return factor if is_root else None\n",
+        "test_correct.py",
+        "half_of_each",
+    ),
+    in_tracer(
+        "what each key gets is a mixture of values",
+        "axes.py",
+        "    return any(letter in right for letter in own)\n",
+        "    return True\n",
+        "test_correct.py",
+        "how_much_each_key_gets",
+    ),
 ]

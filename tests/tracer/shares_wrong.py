@@ -241,6 +241,25 @@ def looked_at_while_it_runs():
 BACK = "sum over axis 2 there, or normalise over axis 1 here"
 
 
+@wrong("w = (q @ k.mT).log_softmax(1).exp()", ("S",), "(q @ k.mT).log_softmax(-1)")
+def logarithms_over_the_queries():
+    def mix(q, k, v):
+        w = (q @ k.mT).log_softmax(1).exp()
+        return w @ v
+
+    return self_attention(mix)()
+
+
+@wrong("logs = scores - scores.logsumexp(1, keepdim=True)", ("S",), "dim=-1, keepdim=True")
+def logarithms_by_hand():
+    def mix(q, k, v):
+        scores = q @ k.mT
+        logs = scores - scores.logsumexp(1, keepdim=True)
+        return torch.exp(logs) @ v
+
+    return self_attention(mix)()
+
+
 def self_attention(mix):
     """Make a sample of weights that are right, (batch, S, S), and of what is done with them."""
 

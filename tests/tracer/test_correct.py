@@ -16,6 +16,7 @@ from tests.tracer import (
     outside_correct,
     shares_correct,
     stranger_correct,
+    sums_correct,
     unseen_correct,
     views_correct,
 )
@@ -32,6 +33,7 @@ SHARES = {f"shares {name}": build for name, build in shares_correct.SAMPLES.item
 ATTENDED = {f"attended {name}": build for name, build in attended_correct.SAMPLES.items()}
 CLASHING = {f"clashing {name}": build for name, build in clashing_correct.SAMPLES.items()}
 STRANGER = {f"stranger {name}": build for name, build in stranger_correct.SAMPLES.items()}
+SUMS = {f"sums {name}": build for name, build in sums_correct.SAMPLES.items()}
 VIEWS = {f"views {name}": build for name, build in views_correct.SAMPLES.items()}
 ALL = {
     **OURS,
@@ -44,6 +46,7 @@ ALL = {
     **ATTENDED,
     **CLASHING,
     **STRANGER,
+    **SUMS,
     **VIEWS,
 }
 

@@ -16,6 +16,7 @@ from tests.tracer import (
     outside_wrong,
     shares_wrong,
     stranger_wrong,
+    sums_wrong,
     unseen_wrong,
     views_wrong,
 )
@@ -29,10 +30,11 @@ FRESH = {f"fresh {name}": sample for name, sample in fresh_wrong.WRONG.items()}
 SHARES = {f"shares {name}": sample for name, sample in shares_wrong.WRONG.items()}
 ATTENDED = {f"attended {name}": sample for name, sample in attended_wrong.WRONG.items()}
 STRANGER = {f"stranger {name}": sample for name, sample in stranger_wrong.WRONG.items()}
+SUMS = {f"sums {name}": sample for name, sample in sums_wrong.WRONG.items()}
 VIEWS = {f"views {name}": sample for name, sample in views_wrong.WRONG.items()}
 ALL = {
     **WRONG, **OUTSIDE, **FURTHER, **BLIND, **UNSEEN, **FRESH, **SHARES, **ATTENDED, **STRANGER,
-    **VIEWS,
+    **SUMS, **VIEWS,
 }  # fmt: skip
 
 
@@ -67,6 +69,15 @@ def test_a_softmax_over_the_wrong_axis_is_corrected(name):
     (warning,) = trace(fn, *inputs, dims=dims).warnings
     assert warning.message.endswith(shares_wrong.FIXED[name]), warning.message
     assert "add up to 1" in warning.message and len(warning.message) < 400  # as the player cuts it
+
+
+@pytest.mark.parametrize("name", sums_wrong.WRONG)
+def test_it_is_said_how_weights_came_not_to_add_up(name):
+    fn, inputs, dims = sums_wrong.WRONG[name][0]()
+    (warning,) = trace(fn, *inputs, dims=dims).warnings
+    assert len(warning.message) < 400, warning.message
+    for said in sums_wrong.SAID[name]:
+        assert said in warning.message, warning.message
 
 
 MEETINGS = {
