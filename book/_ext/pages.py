@@ -3,6 +3,7 @@
 import os
 import re
 import shutil
+from html import unescape
 from pathlib import Path
 
 import dimensions
@@ -121,12 +122,21 @@ WIDE = re.compile(
     r'<table\b.*?</table>|<img\b[^>]*src="[^"]*_images/[^>]*>(?=\s*<(?:/div|figcaption)>)', re.S
 )
 SPOKEN = {"input": "Code", "output": "Output"}
+PRINTED = re.compile(
+    r'(<div class="output (?:stream|traceback|text_plain)\b[^>]*>'
+    r'<div class="highlight"><pre>)(.*?)(?=</pre>)',
+    re.S,
+)
+TAG = re.compile(r"<[^>]*>")
+WORD = re.compile(r"(?<!\S)(?!nan\b|inf\b|True\b|False\b)[A-Za-z]{2,}(?=[\s,:;.]|$)")
+CARETS = re.compile(r"\s*\^+\s*")
 FOLD_TITLE = re.compile(r'<p class="(collapsed|expanded) admonition-title">(.*?)</p>', re.S)
 
 
 def dress(body):
     """Let what is wide scroll by itself, set off chapter numbers, make folded cells plain."""
     body = WIDE.sub(r'<div class="scroll">\g<0></div>', body)
+    body = PRINTED.sub(lambda m: m[1] + let_sentences_wrap(m[2]), body)
     body = re.sub(r"<h1>(\d+) · ", r'<h1><span class="chapter-number">Chapter \1</span> ', body)
     body = body.replace('<details class="admonition hide', '<details class="hide')
     # The name of a folded part is what is read on it, not what its maker calls all of them.
@@ -135,6 +145,24 @@ def dress(body):
     # Or a listener could not tell what a cell printed from the next cell's code.
     body = CELL.sub(lambda m: f'{m[0]} role="group" aria-label="{SPOKEN[m[1]]}"', body)
     return FOLD_TITLE.sub(r'<span class="\1">\2</span>', body)
+
+
+def let_sentences_wrap(printed):
+    """Mark the sentences among printed lines; tables, tensors and code keep their columns."""
+    lines = printed.split("\n")
+    texts = [unescape(TAG.sub("", line)) for line in lines]
+    for n, (line, text, below) in enumerate(zip(lines, texts, [*texts[1:], ""], strict=True)):
+        is_whole = line.count("<span") == line.count("</span")
+        if is_whole and is_sentence(text) and not CARETS.fullmatch(below):
+            lines[n] = f'<span class="sentence">{line}</span>'
+    return "\n".join(lines)
+
+
+def is_sentence(text):
+    """Say whether a printed line is one: long for a phone, several words, one space at a time."""
+    inner = text.strip()
+    is_table = "  " in inner or inner.startswith("|")
+    return len(text) > 40 and not is_table and len(WORD.findall(inner)) >= 5
 
 
 def hash_link(match):
