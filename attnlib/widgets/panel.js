@@ -65,7 +65,7 @@ export function skeleton(id, title) {
     ticks: element('div', { class: 'ticks', 'aria-hidden': 'true' }),
     speed: element(
       'select',
-      { 'aria-label': 'Speed' },
+      {},
       ...SPEEDS.map(([value, text]) => element('option', { value }, text)),
     ),
     tables: element('div', {
@@ -116,7 +116,6 @@ export function skeleton(id, title) {
     'section',
     { class: 'player', 'aria-labelledby': `${id}-title` },
     element('header', {}, part.title, part.deck),
-    part.steps,
     element(
       'div',
       { class: 'body' },
@@ -129,6 +128,7 @@ export function skeleton(id, title) {
       part.details,
       part.sizes,
     ),
+    part.steps, // beside the rest or under it: with the tab key it comes last
   );
   return part;
 }

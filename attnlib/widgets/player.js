@@ -102,10 +102,8 @@ class Player {
     this.state.playing = on;
     clearTimeout(this.timer);
     const { play } = this.part.controls;
-    const label = `${on ? 'Pause' : 'Play'} (space)`;
     play.replaceChildren(icon(on ? 'pause' : 'play'));
-    play.title = label;
-    play.setAttribute('aria-label', label);
+    play.ariaLabel = play.title = `${on ? 'Pause' : 'Play'} (space)`;
     if (on && this.here >= this.places.total - 1) this.go(0);
     if (on) this.timer = setTimeout(() => this.tick(), PAUSE / this.state.speed);
   }
@@ -199,18 +197,6 @@ class Player {
   /** Other sizes can be tried where names have one; not while shapes are predicted: they would all stand there. */
   countable() {
     this.part.sizes.hidden = Boolean(this.game) || !Object.keys(this.trace.sizes).length;
-  }
-
-  /** Ask for shapes before they are shown, or no longer. */
-  predict(Game) {
-    const { game, part } = this;
-    this.game = game ? null : new Game(this);
-    part.tools.predict.setAttribute('aria-pressed', String(!game));
-    this.countable();
-    this.play(false);
-    this.steps.hide(this.game);
-    this.show();
-    game?.ask();
   }
 
   /** The sentence of this phase, or the question. */

@@ -117,10 +117,17 @@ function questionView(trace, step, signal, done) {
 
 // ---------- wiring
 
-/** Begin or end the game; at a step that is not asked for, say what comes. */
+/** Ask for shapes before they are shown, or no longer; at a step that is not asked for, say what comes. */
 export function predict(player) {
-  player.predict(Game);
-  if (player.game && !player.hidden) write(player.part.reading, say`Go on: the next new shape is asked for.`);
+  const { game, part } = player;
+  player.game = game ? null : new Game(player);
+  part.tools.predict.setAttribute('aria-pressed', String(!game));
+  player.countable();
+  player.play(false);
+  player.steps.hide(player.game);
+  player.show();
+  game?.ask();
+  if (player.game && !player.hidden) write(part.reading, say`Go on: the next new shape is asked for.`);
 }
 
 /** The game of one player, from the press of its button to the next. */

@@ -62,7 +62,7 @@ export class Steps {
         row.item = entry(this.trace, row);
         this.owner.set(row.item, row);
       }
-      if (row.toggle) row.toggle.setAttribute('aria-expanded', String(row.open));
+      if (row.toggle) row.toggle.ariaExpanded = row.open;
     }
     this.list.replaceChildren(...rows.map((row) => row.item));
     if (game) this.hide(game);
@@ -76,8 +76,8 @@ export class Steps {
   }
 
   mark(row) {
-    if (this.marked) this.marked.item.firstChild.removeAttribute('aria-current');
-    row.item.firstChild.setAttribute('aria-current', 'step');
+    if (this.marked) this.marked.item.firstChild.ariaCurrent = null;
+    row.item.firstChild.ariaCurrent = 'step';
     this.marked = row;
   }
 

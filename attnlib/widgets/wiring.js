@@ -2,6 +2,8 @@
 
 import { onLink } from './links.js';
 
+const KEYS = 104; // so high are they at most
+
 export function listen(player) {
   const on = (node, name, run) => node.addEventListener(name, run, { signal: player.signal });
   listenToControls(player, on);
@@ -12,8 +14,11 @@ export function listen(player) {
 function listenToControls(player, on) {
   const { part } = player;
   for (const [name, tool] of Object.entries(part.tools)) on(tool, 'click', () => player.use(name));
-  // By mouse or finger: the keys stay the player's, and the space bar plays.
-  const toStage = ({ detail }) => detail && part.stage.focus({ preventScroll: true });
+  // By mouse or finger: the keys stay the player's, and the space bar plays. By whatever: what changes is seen.
+  const toStage = ({ detail }) => {
+    if (detail) part.stage.focus({ preventScroll: true });
+    look(part);
+  };
   on(part.steps, 'click', toStage);
   const keys = { first: 'Home', back: 'ArrowLeft', next: 'ArrowRight', last: 'End' };
   for (const [name, control] of Object.entries(part.controls)) {
@@ -21,16 +26,29 @@ function listenToControls(player, on) {
       const at = topOf(control);
       if (name === 'play') player.play(!player.state.playing);
       else player.move(keys[name]);
-      toStage(event);
       if (event.detail) hold(control, at, scrollerOf(player.host));
+      toStage(event);
     });
   }
-  on(part.scrub, 'input', () => player.go(part.scrub.value - 1));
+  on(part.scrub, 'input', (event) => {
+    player.go(part.scrub.value - 1);
+    toStage(event);
+  });
   on(part.speed, 'change', () => player.setSpeed(Number(part.speed.value)));
   on(part.picks, 'change', ({ target }) => player.choose(target.dataset.pick, Number(target.value)));
   on(part.details, 'toggle', () => player.showTables());
   on(part.sizes, 'toggle', () => player.use('showSizes'));
-  on(part.root, 'keydown', (event) => player.key(event));
+  on(part.root, 'keydown', (event) => {
+    player.key(event);
+    if (event.defaultPrevented) toStage(event);
+  });
+}
+
+/** Bring the figure into the window where its middle is not: above that, or below it or under the keys. */
+function look({ stage, drawing }) {
+  const { top, bottom } = drawing.root.getBoundingClientRect();
+  const middle = (top + bottom) / 2;
+  if (middle < 0 || middle > innerHeight - KEYS) stage.scrollIntoView({ block: 'nearest' });
 }
 
 /** Scroll back under the hand what something above it, that grew or shrank, has moved: in some steps where it sticks to

@@ -37,7 +37,7 @@
   link.replaceWith(toggle);
   const contents = document.getElementById("contents");
   const isShown = () => wide.matches ? !root.classList.contains("contents-hidden") : root.classList.contains("contents-open");
-  const tell = () => toggle.setAttribute("aria-expanded", isShown());
+  const tell = () => toggle.ariaExpanded = isShown();
   const show = shown => {
     if (wide.matches) {
       root.classList.toggle("contents-hidden", !shown);
@@ -234,10 +234,7 @@
   const observer = new IntersectionObserver(changes => {
     for (const change of changes) inView[change.isIntersecting ? "add" : "delete"](change.target);
     const deepest = [...entries.keys()].findLast(section => inView.has(section));
-    for (const [section, a] of entries) {
-      if (section === deepest) a.setAttribute("aria-current", "true");
-      else a.removeAttribute("aria-current");
-    }
+    for (const [section, a] of entries) a.ariaCurrent = section === deepest || null;
   }, { rootMargin: "-10% 0px -70% 0px" });
   for (const section of entries.keys()) observer.observe(section);
 }

@@ -359,6 +359,59 @@ def test_next_stays_under_the_hand_in_the_middle_of_a_page(play):
     assert len(heights) > 1, "a figure grew"
 
 
+IN_SIGHT = """() => {
+  const box = name => ROOT.querySelector(name).getBoundingClientRect();
+  const figure = box('.stage svg'), [end, foot] = [box('.keys').top, innerHeight];
+  const seen = Math.min(figure.bottom, end, foot) - Math.max(figure.top, 0);
+  return seen / figure.height;
+}""".replace("ROOT", ROOT)
+MOVES = {
+    "a click on Next": lambda page: button(page, "Next").click(),
+    "Enter on Next": lambda page: button(page, "Next").press("Enter"),
+    "Play": lambda page: button(page, "Play").click(),
+    "a key": lambda page: page.keyboard.press("ArrowRight"),
+    "the slider": lambda page: page.locator(".scrub input").press("ArrowRight"),
+}
+
+
+@pytest.mark.parametrize("motion", ["reduce", "no-preference"])
+@pytest.mark.parametrize(("width", "height"), [(1280, 720), (1366, 768), (390, 844)])
+def test_who_sets_the_player_going_sees_its_figure(play, head, width, height, motion):
+    """The keys can stand at the window's foot while the figure is still below that, or above."""
+    page = play(head[0], width=width, reduced_motion=motion)
+    page.set_viewport_size({"width": width, "height": height})
+    page.evaluate(
+        """() => {
+          if (!matchMedia('(prefers-reduced-motion: reduce)').matches)
+            document.documentElement.style.scrollBehavior = 'smooth';
+          for (const where of ['afterbegin', 'beforeend'])
+            document.querySelector('main').insertAdjacentHTML(where, '<p style="height: 1500px">');
+          document.documentElement.style.setProperty('--attn-tall', '0');
+        }"""
+    )
+    by = "([name, y]) => scrollBy({ behavior: 'instant', top: ROOT.querySelector(name)"
+    by = by.replace("ROOT", ROOT) + ".getBoundingClientRect().top - y })"
+    for name, act in MOVES.items():
+        page.locator(".stage").press("Home")
+        page.wait_for_timeout(0 if motion == "reduce" else 700)  # it may scroll there
+        page.evaluate(by, [".caption", height - 200])
+        page.evaluate(FRAMES)
+        keys = page.locator(".keys").bounding_box()["y"]
+        assert page.evaluate(IN_SIGHT) < 0.3 and keys < height, "as a reader may find it"
+        act(page)
+        page.wait_for_function(f"({IN_SIGHT})() > 0.9", timeout=3000)
+        if motion == "reduce":
+            assert abs(page.locator(".keys").bounding_box()["y"] - keys) < 5, "under the hand"
+        if name == "Play":
+            button(page, "Pause").click()
+    page.evaluate(by, [".stage svg", 20])
+    page.evaluate(FRAMES)
+    before = page.evaluate("scrollY")
+    button(page, "Next").press("Enter")
+    page.wait_for_timeout(200)
+    assert page.evaluate("scrollY") == before, "what is in sight stays where it is"
+
+
 def test_what_is_to_be_predicted_is_passed_over_in_one_step(play):
     """Of a step that is hidden there are no phases to go through."""
     page = play(played.heads()[0])
@@ -569,12 +622,38 @@ def test_the_controls_stay_put_and_nothing_scrolls_sideways(play, head, width):
 
 def test_on_a_phone_what_has_the_focus_is_not_under_the_bar(play, head):
     page = play(head[0], width=390)
-    bar = page.locator(".rest").bounding_box()["y"]
+    bar = page.locator(".keys").bounding_box()["y"]
     ends = page.locator(".steps button, .tools button").evaluate_all(
         "nodes => nodes.map((node) => (node.focus(), node.getBoundingClientRect().bottom))"
     )
     assert len(ends) >= 11 + 4, "the steps, and the tools"
     assert max(ends) <= bar
+
+
+@pytest.mark.parametrize("width", [1200, 1000, 390])
+def test_the_tab_key_goes_as_the_controls_stand(play, head, width):
+    """The keys, the slider, the tools; the steps last where they stand below."""
+    page = play(head[0], width=width)
+    bar = (".keys", ".rest")
+    for place in ("0", "document.documentElement.scrollHeight"):
+        page.evaluate(f"scrollTo(0, {place})")
+        page.evaluate(FRAMES)
+        keys, rest = (page.locator(name).bounding_box() for name in bar)
+        assert (keys["y"], keys["x"]) < (rest["y"] + rest["height"] / 2, rest["x"] + 1)
+        assert width > 560 or keys["y"] + keys["height"] <= rest["y"] + 1
+    page.locator(".stage").focus()
+    parts = []
+    for _ in range(40):
+        press(page, "Tab")
+        part = page.evaluate(
+            f"{ROOT}.activeElement?.closest('.keys, .rest, .tools, .steps')?.className"
+        )
+        if part not in parts:
+            parts.append(part)
+    assert [part for part in parts if part] == ["keys", "rest", "tools", "steps"]
+    below = page.locator(".steps").bounding_box(), page.locator(".body").bounding_box()
+    if width < 1080 and below[1]:
+        assert below[0]["y"] >= below[1]["y"] + below[1]["height"]
 
 
 def predict(page: Page) -> None:
