@@ -28,7 +28,8 @@ class Check:
 
     ``dims`` are those that took other sizes and were compared; ``numbers`` are the rows in which an
     axis that is shown as a number took another size too; ``skipped`` counts rows inside library
-    calls that do other operations where there are no numbers.
+    calls that do other operations where there are no numbers. ``warnings`` counts those of the
+    trace itself: dims may hold in code that is wrong.
     """
 
     mismatches: tuple[Mismatch, ...] = ()
@@ -38,18 +39,21 @@ class Check:
     dims: tuple[str, ...] = ()
     numbers: tuple[Mismatch, ...] = ()
     skipped: int = 0
+    warnings: int = 0
 
     def __bool__(self) -> bool:
         return not self.mismatches and not self.unchecked
 
     def __str__(self) -> str:
         at = ", ".join(f"{name} = {size}" for name, size in self.sizes) or "the same sizes"
+        standing = _standing(self.warnings)
         if self.unchecked:
-            return f"not checked at {at}: {self.reason}"
+            return f"not checked at {at}: {self.reason}" + (standing and f"; {standing}")
         if not self.mismatches:
-            lines = [f"checked at {at}: every row's dims hold"]
+            lines = [f"checked at {at}: every row's dims hold" + (standing and f", but {standing}")]
         else:
-            lines = [f"checked at {at}: {len(self.mismatches)} rows differ"]
+            rows = f"checked at {at}: {len(self.mismatches)} rows differ"
+            lines = [rows + (standing and f", and {standing}")]
         lines += [
             f"  line {m.line}: {m.code}: ({', '.join(m.dims)}) should be {m.expected}, is {m.found}"
             for m in self.mismatches
@@ -63,6 +67,12 @@ class Check:
         if self.skipped:
             lines.append(f"  not compared: {self.skipped} rows inside calls of a library")
         return readable("\n".join(lines))
+
+
+def _standing(warnings: int) -> str:
+    if warnings < 2:
+        return "1 warning of the trace stands" if warnings else ""
+    return f"{warnings} warnings of the trace stand"
 
 
 def compare(

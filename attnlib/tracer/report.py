@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from . import page, schema, table
@@ -75,7 +75,8 @@ class Trace(Record):
         Raises: KeyError for a dim that the trace does not name.
         Example: ``trace(...).check(batch=3, S=11).mismatches == ()``
         """
-        self._checked = recheck(self, self._rerun, sizes)
+        found = recheck(self, self._rerun, sizes)
+        self._checked = replace(found, warnings=len(self.warnings))
         return self._checked
 
     # -- to look at -------------------------------------------------------------------------

@@ -138,6 +138,41 @@ def test_the_dims_that_moved_are_named_and_the_numbers_that_moved_too():
     assert result.check(S=5).dims == () and result.check(S=5).numbers == ()
 
 
+def over_the_queries(q, k):
+    return (q @ k.mT).softmax(1) @ k
+
+
+def over_the_queries_and_not_kept(q, k):
+    scores = q @ k.mT
+    scores.masked_fill(scores > 1, 0.0)
+    return scores.softmax(1) @ k
+
+
+STANDING = {
+    over_the_queries: ", but 1 warning of the trace stands",
+    over_the_queries_and_not_kept: ", but 2 warnings of the trace stand",
+}
+
+
+@pytest.mark.parametrize("program", STANDING, ids=lambda f: f.__name__)
+def test_dims_that_hold_are_no_all_clear_where_warnings_stand(program):
+    q, k = torch.randn(2, 2, 5, 4)
+    result = trace(program, q, k, dims={"q": "batch S H", "k": "batch S H"})
+    check = result.check(batch=3, S=7)
+    said = f"checked at batch = 3, S = 7: every row's dims hold{STANDING[program]}"
+    assert check and str(check).splitlines()[0] == said
+    assert said in " ".join(str(result).split())
+
+
+def test_warnings_stand_where_nothing_could_be_checked_too():
+    q, k = torch.randn(2, 2, 5, 4)
+    result = trace(over_the_queries, q, k, dims={"q": "batch S H", "k": "batch S H"})
+    result.release()
+    assert str(result.check(S=7)).endswith("loose code); 1 warning of the trace stands")
+    result = trace(lambda q: q @ q.mT, q, dims="batch S H")
+    assert str(result.check(S=7)).splitlines()[0].endswith("every row's dims hold")
+
+
 def test_inputs_keep_what_gradients_need():
     def run(x):
         y = (x * 2).sum()
