@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .equations import spread
+from .labels import tokens
 from .operation import Operation
 
 Places = list[int | None]  # for each axis of the input, where it stands in the result
@@ -97,16 +98,21 @@ def summed_over(op: Operation, which: int) -> list[int]:
 
 
 def has_features(op: Operation, which: int) -> bool:
-    """Does what an operand is multiplied with have an axis of its own that comes out of it?
+    """Does what an operand is multiplied with have an axis of features that comes out of it?
 
-    A number for each token has none: what is summed then is weights, and no mixture of values.
+    A number for each token has none, nor has another table of tokens: what is summed then is
+    weights, and no mixture of values.
     """
-    other = op.inputs[1 - which] if len(op.inputs) == 2 else None
-    if other is None or op.name != "einsum":
-        return other is None or (len(other.shape) > 1 and other.shape[-1 if which == 0 else -2] > 1)
-    terms, right = terms_of(op)
-    own = set(terms[1 - which]) - set(terms[which]) if terms else set()
-    return any(letter in right for letter in own)
+    if len(op.inputs) != 2:
+        return True
+    other = op.inputs[1 - which]
+    own = [len(other.shape) - 1 - which] if len(other.shape) > 1 else []
+    if op.name == "einsum":
+        terms, right = terms_of(op)
+        mine, its = (terms[which], terms[1 - which]) if terms else ("", "")
+        own = [axis for axis, x in enumerate(its) if x in right and x not in mine]
+    labels = op.labels(other)
+    return any(labels[axis].size > 1 and not tokens(labels[axis]) for axis in own)
 
 
 def lonely(op: Operation, which: int, place: int) -> str | None:

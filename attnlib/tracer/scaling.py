@@ -26,7 +26,7 @@ def scale(op: Operation, features: int) -> float | None:
     factor = 1 / number if op.name == "div" else number
     is_root = math.isclose(factor, features**-0.5, rel_tol=1e-4)
     written = op.written.part("input" if turned else "other", 0)
-    return factor if is_root and _is_written_so(written) else None
+    return factor if is_root and _is_written_so(written, named=len(op.inputs) == 1) else None
 
 
 def _number(op: Operation) -> float | None:
@@ -36,13 +36,14 @@ def _number(op: Operation) -> float | None:
     return float(other) if isinstance(other, int | float) else None
 
 
-def _is_written_so(node: ast.AST | None) -> bool:
+def _is_written_so(node: ast.AST | None, *, named: bool) -> bool:
+    """Look for a root; a name tells it of a number alone, for a tensor may have been learned."""
     if node is None:
         return False
     for part in ast.walk(node):
         if isinstance(part, ast.BinOp) and isinstance(part.op, ast.Pow):
             return True
-        word = part.id if isinstance(part, ast.Name) else getattr(part, "attr", "")
-        if word in _ROOTS or _NAME.match(word):
+        word: str = part.id if isinstance(part, ast.Name) else getattr(part, "attr", "")
+        if word in _ROOTS or (named and _NAME.match(word)):
             return True
     return False

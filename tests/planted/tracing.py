@@ -306,17 +306,25 @@ TRACING = [
     in_tracer(
         "half of a mixture is the scale of four features",
         "scaling.py",
-        "    return factor if is_root and _is_written_so(written) else None\n",
-        "    return factor if is_root else None\n",
+        "is_root and _is_written_so(written, named=len(op.inputs) == 1) else None\n",
+        "is_root else None\n",
         "test_correct.py",
         "half_of_each",
     ),
     in_tracer(
         "what each key gets is a mixture of values",
         "axes.py",
-        "    return any(letter in right for letter in own)\n",
+        "    return any(labels[axis].size > 1 and not tokens(labels[axis]) for axis in own)\n",
         "    return True\n",
         "test_correct.py",
         "how_much_each_key_gets",
+    ),
+    in_tracer(
+        "a check is an all-clear, whatever the trace has warned of",
+        "report.py",
+        "replace(found, warnings=len(self.warnings))",
+        "found",
+        "test_check.py",
+        "no_all_clear",
     ),
 ]

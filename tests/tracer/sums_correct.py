@@ -477,3 +477,40 @@ def how_much_each_key_gets(q, k, v):
 def every_value_times_its_weight(q, k, v):
     w = (q @ k.mT).softmax(-1)
     return torch.einsum("bqk,bkd->bqkd", w, v).sum(2)
+
+
+@one_head
+def a_scale_that_is_learned(q, k, v):
+    scale = torch.tensor(0.5, device=q.device)  # as large as one over the root of 4 features
+    return ((q @ k.mT).softmax(-1) * scale) @ v
+
+
+@one_head
+def weights_of_weights(q, k, v):
+    w = (q @ k.mT).softmax(-1)
+    kept = (w + torch.eye(k.size(1), device=q.device)) / 2
+    return kept @ w @ v
+
+
+@one_head
+def rows_and_columns_by_logarithms(q, k, v):
+    scores = q @ k.mT
+    for _ in range(3):
+        scores = scores.log_softmax(-1).log_softmax(-2)
+    return scores.exp() @ v
+
+
+@one_head
+def both_ways_by_logarithms(q, k, v):
+    scores = q @ k.mT
+    return (scores.log_softmax(-1) + scores.log_softmax(-2)).exp() @ v
+
+
+@one_head
+def gradients_by_hand(q, k, v):
+    scale = q.size(-1) ** -0.5
+    w = (q @ k.mT * scale).softmax(-1)
+    grad = torch.ones_like(v)
+    inner = grad @ v.mT
+    scores = w * (inner - (inner * w).sum(-1, keepdim=True))
+    return scores * scale @ k, (scores * scale).mT @ q, w.mT @ grad
