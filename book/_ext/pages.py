@@ -127,6 +127,7 @@ PRINTED = re.compile(
     r'<div class="highlight"><pre>)(.*?)(?=</pre>)',
     re.S,
 )
+INTERVAL = re.compile(r"\[\d+\.\d+, \d+\.\d+\](?=</p></td>)")
 TAG = re.compile(r"<[^>]*>")
 WORD = re.compile(r"(?<!\S)(?!nan\b|inf\b|True\b|False\b)[A-Za-z]{2,}(?=[\s,:;.]|$)")
 CARETS = re.compile(r"\s*\^+\s*")
@@ -136,6 +137,7 @@ FOLD_TITLE = re.compile(r'<p class="(collapsed|expanded) admonition-title">(.*?)
 def dress(body):
     """Let what is wide scroll by itself, set off chapter numbers, make folded cells plain."""
     body = WIDE.sub(r'<div class="scroll">\g<0></div>', body)
+    body = INTERVAL.sub(r'<span class="whole">\g<0></span>', body)
     body = PRINTED.sub(lambda m: m[1] + let_sentences_wrap(m[2]), body)
     body = re.sub(r"<h1>(\d+) · ", r'<h1><span class="chapter-number">Chapter \1</span> ', body)
     body = body.replace('<details class="admonition hide', '<details class="hide')

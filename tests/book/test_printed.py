@@ -52,6 +52,11 @@ def test_a_line_that_is_pointed_at_from_below_does_not():
     assert printed("", line, "       ^^^^^")[1] == line
 
 
+def test_an_interval_in_a_table_stays_on_one_line():
+    cell = "<td><p>0.854 {}</p></td>".format
+    assert cell('<span class="whole">[0.85, 0.87]</span>') in pages.dress(cell("[0.85, 0.87]"))
+
+
 @pytest.mark.browser
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", chapters())
