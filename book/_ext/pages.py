@@ -150,7 +150,7 @@ def dress(body):
 
 
 def let_sentences_wrap(printed):
-    """Mark the sentences among printed lines; tables, tensors and code keep their columns."""
+    """Mark the sentences among printed lines; tables, lists, tensors and code stay as they are."""
     lines = printed.split("\n")
     texts = [unescape(TAG.sub("", line)) for line in lines]
     for n, (line, text, below) in enumerate(zip(lines, texts, [*texts[1:], ""], strict=True)):
@@ -163,8 +163,8 @@ def let_sentences_wrap(printed):
 def is_sentence(text):
     """Say whether a printed line is one: long for a phone, several words, one space at a time."""
     inner = text.strip()
-    is_table = "  " in inner or inner.startswith("|")
-    return len(text) > 40 and not is_table and len(WORD.findall(inner)) >= 5
+    is_list = "  " in inner or inner.startswith("|") or inner.count(" · ") > 2
+    return len(text) > 40 and not is_list and len(WORD.findall(inner)) >= 5
 
 
 def hash_link(match):

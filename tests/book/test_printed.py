@@ -40,6 +40,7 @@ def test_a_printed_sentence_may_wrap(line):
         "        [0.00, 1.00, 0.00, 0.00, 0.00, 0.00], [0.00, 1.00, 0.00]",
         "tensor([nan, -inf, -inf, -inf, -inf, -inf, nan, inf, inf, True, True])",
         "a sentence that is short enough",
+        "input · linear · view · transpose · linear · view · transpose · linear ·",
         '<span class="ansi-red">a colour that ends on a line further down may not be cut',
     ],
 )
