@@ -13,8 +13,6 @@ from .builder import Builder
 from .explanations.explained import explained
 from .report import Trace
 from .rows import flat
-from .twice import twice
-from .untaken import untaken
 
 
 def assemble(
@@ -29,9 +27,7 @@ def assemble(
     trace = into if into is not None else Trace()
     trace.title, trace.torch = title, torch.__version__.split("+")[0]
     trace.steps = builder.build()
-    trace.warnings = [*builder.findings.warnings(), *builder.mixtures.warnings()]
-    trace.warnings += [*builder.attended.warnings(), *twice(builder.recorder)]
-    trace.warnings += untaken(builder.recorder)
+    trace.warnings = [*builder.findings.warnings(), *builder.watch.warnings()]
     trace.dropped = builder.recorder.dropped
     trace.output = output
     trace._inside = {at for at, step in enumerate(flat(trace.steps)) if id(step) in builder.inside}

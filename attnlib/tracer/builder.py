@@ -12,12 +12,10 @@ import torch
 from torch import nn
 
 from ..errors import ShapeError
-from .attended import Attended
 from .findings import Findings
 from .frames import LIBRARY, kind_of
 from .given import Given
 from .labels import Label
-from .mixtures import Mixtures
 from .naming import is_length, landed, name_shape
 from .notes import Call, Identity, ShapeRead, State
 from .operation import Operation, shown_params
@@ -27,6 +25,7 @@ from .rules import RULES, Unknown
 from .source import Site, shown_file, site_of
 from .stages import FUSED_NOTE, Stages, number
 from .tensors import Tensors
+from .watch import Watch
 
 _TOLD = 8  # variables that are named where a key fits none
 
@@ -42,8 +41,7 @@ class Builder:
     ) -> None:
         self.recorder = recorder
         self.findings = Findings(recorder.symbols)
-        self.attended = Attended(recorder.symbols)
-        self.mixtures = Mixtures(recorder.symbols, self.attended)
+        self.watch = Watch(recorder)
         self.tensors = Tensors(recorder.states, recorder.symbols)
         self.steps: list[Step] = []
         self.inside: set[int] = set()  # rows that a call of a library did, by id
@@ -105,7 +103,7 @@ class Builder:
         state.identity.name, state.identity.named = names[0], True
         info = self.tensors.info(state, name)
         self.findings.evidence.met(state, self.tensors.labels(state))
-        self.mixtures.given(state)
+        self.watch.given(state)
         site = site or Site("", None)
         self.steps.append(Step(
             0, site.file, site.line, site.code, name, name, "input", (), info, {}, None, "input",
@@ -153,9 +151,8 @@ class Builder:
             self.failed = (step, op, site)
         for state in op.outputs if call.error is None else ():
             self.tensors.made(state, step)
-        if call.error is None:
-            self._attempt(self.mixtures.follow, op, site)
-            self._attempt(self.attended.follow, op, site)
+        for follow in self.watch.steps(call, op, site):
+            self._attempt(follow)
         return step
 
     def _note(self, op: Operation, call: Call) -> str:

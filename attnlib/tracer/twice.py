@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from .axes import PERMUTING
-from .notes import Call, Identity, State
-from .recorder import Recorder
+from .notes import Identity
+from .operation import Operation
 from .rows import Warning
-from .source import Site, site_of
+from .source import Site
+from .symbols import Symbols
 
 _PRODUCTS = {"matmul", "einsum"}
 _SCORES_STILL = {
@@ -22,40 +23,45 @@ _SCORES_STILL = {
 _WEIGHTS_STILL = {"dropout", "to", "contiguous", "clone", "detach", *PERMUTING}
 
 
-def twice(recorder: Recorder) -> Iterator[Warning]:
-    """Warn of a second softmax, each once for a place in the code."""
-    scores: set[Identity] = set()
-    weights: dict[Identity, Site] = {}  # what a softmax gave, and where
-    said: set[tuple] = set()
-    for call in recorder.events:
-        if not isinstance(call, Call) or call.error is not None or not call.chain:
-            continue
-        given, made = [state.identity for state in call.inputs], call.out
-        if not given or not isinstance(made, State):
-            continue
-        first = weights.get(given[0])
-        compared = any(identity in scores for identity in given)
-        scores.discard(made.identity)
-        weights.pop(made.identity, None)
-        if call.op in _PRODUCTS and len(given) == 2:
-            if not any(identity.weight or identity in weights for identity in given):
-                scores.add(made.identity)
-        elif call.op == "softmax":
-            site = site_of(*call.chain[0])
-            key = (site.path, site.line, site.columns)
-            if first is not None and key not in said:
-                said.add(key)
-                yield _warning(call, made, site, first, recorder)
+class Twice:
+    """Follow scores and weights of a run; say at the end what was made of them, in its names."""
+
+    def __init__(self, symbols: Symbols) -> None:
+        self._symbols = symbols
+        self._scores: set[Identity] = set()
+        self._weights: dict[Identity, Site] = {}  # what a softmax gave, and where
+        self._found: dict[tuple, tuple[Operation, Site, Site]] = {}  # each once for a place
+
+    def follow(self, op: Operation, site: Site) -> None:
+        """Go on after an operation."""
+        given, made = [state.identity for state in op.inputs], op.outputs[0].identity
+        if not given or len(op.outputs) != 1:
+            return
+        first = self._weights.get(given[0])
+        compared = any(identity in self._scores for identity in given)
+        self._scores.discard(made)
+        self._weights.pop(made, None)
+        if op.name in _PRODUCTS and len(given) == 2:
+            if not any(identity.weight or identity in self._weights for identity in given):
+                self._scores.add(made)
+        elif op.name == "softmax":
+            if first is not None:
+                self._found.setdefault((site.path, site.line, site.columns), (op, site, first))
             elif compared:
-                weights[made.identity] = site
-        elif first is not None and call.op in _WEIGHTS_STILL:
-            weights[made.identity] = first
-        elif compared and call.op in _SCORES_STILL:
-            scores.add(made.identity)
+                self._weights[made] = site
+        elif first is not None and op.name in _WEIGHTS_STILL:
+            self._weights[made] = first
+        elif compared and op.name in _SCORES_STILL:
+            self._scores.add(made)
+
+    def warnings(self) -> Iterator[Warning]:
+        """Write what was found."""
+        for op, site, first in self._found.values():
+            words = [self._symbols.text(label) for label in op.labels(op.outputs[0])]
+            yield _warning(op, words, site, first)
 
 
-def _warning(call: Call, made: State, site: Site, first: Site, recorder: Recorder) -> Warning:
-    words = [recorder.symbols.text(label) for label in recorder.labels(made)]
+def _warning(op: Operation, words: list[str], site: Site, first: Site) -> Warning:
     where = "" if first.line == site.line else f" in line {first.line}"
     code = first.in_one_line
     before = code if 0 < len(code) <= 50 else "a softmax"
@@ -64,4 +70,4 @@ def _warning(call: Call, made: State, site: Site, first: Site, recorder: Recorde
         "scores already: what comes out is almost even; leave one of the two out"
     )
     *_, row, column = ("", "", *words)
-    return Warning(site.line, site.expression or site.code or call.op, message, (row, column))
+    return Warning(site.line, site.expression or site.code or op.name, message, (row, column))

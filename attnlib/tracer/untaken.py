@@ -16,7 +16,7 @@ from .frames import LIBRARY, kind_of
 from .notes import Call
 from .recorder import Recorder
 from .rows import Warning
-from .source import Site, site_of
+from .source import Site
 
 _LOOKS_SO = {
     "softmax", "log_softmax", "permute", "movedim", "to", "float", "half", "double", "bfloat16",
@@ -26,28 +26,32 @@ _DRAWS = {"bernoulli"}  # on purpose, maybe: the next draw is another one then
 _LONGEST = 60  # characters of code in a message
 
 
-def untaken(recorder: Recorder) -> Iterator[Warning]:
-    """Warn of methods that stand alone and write nowhere, each once for a place in the code."""
-    said: set[tuple] = set()
-    for call in recorder.events:
-        if not isinstance(call, Call) or not _makes(call, recorder):
-            continue
-        site = site_of(*call.chain[0])
-        key = (site.path, site.line, site.columns)
-        method = _alone(call, site)
-        if method is not None and key not in said:
-            said.add(key)
-            yield _warning(call, site, method, recorder)
+class Untaken:
+    """Look at the calls of a run; say at the end, when all names are known, which wrote nowhere."""
 
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+        self._found: dict[tuple, tuple[Call, Site, ast.Attribute]] = {}  # each once for a place
 
-def _makes(call: Call, recorder: Recorder) -> bool:
-    """Is it the reader's own call, in a function, that gave another tensor than it was given?"""
-    if call.error is not None or not call.direct or not call.chain or not call.inputs:
-        return False
-    code = call.chain[0][0]
-    loose = code.co_name == "<module>" or code is recorder.stack.base
-    own = kind_of(code.co_filename) is not LIBRARY
-    return own and not loose and call.kind in ("new", "copy", "view")
+    def follow(self, call: Call, site: Site) -> None:
+        """Go on after a call."""
+        method = _alone(call, site) if self._makes(call) else None
+        if method is not None:
+            self._found.setdefault((site.path, site.line, site.columns), (call, site, method))
+
+    def warnings(self) -> Iterator[Warning]:
+        """Write what was found."""
+        for call, site, method in self._found.values():
+            yield _warning(call, site, method, self._recorder)
+
+    def _makes(self, call: Call) -> bool:
+        """Is it the reader's own call, in a function, that gave another tensor than was given?"""
+        if call.error is not None or not call.direct or not call.chain or not call.inputs:
+            return False
+        code = call.chain[0][0]
+        loose = code.co_name == "<module>" or code is self._recorder.stack.base
+        own = kind_of(code.co_filename) is not LIBRARY
+        return own and not loose and call.kind in ("new", "copy", "view")
 
 
 def _alone(call: Call, site: Site) -> ast.Attribute | None:

@@ -250,7 +250,7 @@ TRACING = [
     in_tracer(
         "a softmax over another axis than is summed is passed over",
         "assembly.py",
-        ", *builder.mixtures.warnings()]",
+        ", *builder.watch.warnings()]",
         "]",
         "test_warnings.py",
         "wrong_axis_is_corrected and one_head",
