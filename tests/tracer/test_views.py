@@ -25,6 +25,10 @@ RIGHT = {
     "windows": (lambda x: x.view(6, 2, 12), (2, 6, 12), "batch S n_embd"),
     "windows as many as samples": (lambda x: x.view(2, 2, 3, 12), (2, 6, 12), "batch S n_embd"),
     "flat tokens": (lambda x: x.view(12, 12), (2, 6, 12), "batch S n_embd"),
+    "tokens cut anew into more rows": (lambda ids: ids.view(6, 4), (4, 6), "batch S"),
+    "rows shifted, without a batch": (
+        lambda r: F.pad(r, (1, 0)).view(3, 6, 5)[:, 1:], (3, 5, 5), "heads S S",
+    ),
     "tokens cut anew": (lambda ids: ids.view(5, 2), (2, 5), "batch S"),
     "a stream cut anew": (lambda x: x.reshape(3, 4, 12), (2, 6, 12), "batch S n_embd"),
     "layers and directions": (lambda h: h.view(2, 2, 3, 8), (4, 3, 8), "layers batch n_embd"),

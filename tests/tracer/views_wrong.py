@@ -90,6 +90,24 @@ def heads_into_the_batch_in_numbers():
     return split, x_of(), NAMED
 
 
+@wrong("q = x.view(3, 5, 4)", "S", "n_embd")
+def split_in_numbers_without_a_batch():
+    def split(x):
+        q = x.view(3, 5, 4)
+        return q @ q.mT
+
+    return split, x_of(5, 12), "S n_embd"
+
+
+@wrong("return q @ k.reshape(2, 3, 4, 5)", "H", "S")
+def keys_reshaped_and_not_transposed():
+    def scores(q, k):
+        return q @ k.reshape(2, 3, 4, 5)
+
+    given = torch.randn(2, 3, 5, 4), torch.randn(2, 3, 5, 4)
+    return scores, given, dict.fromkeys("qk", "batch heads S H")
+
+
 @wrong("return x.view(5, 2, 12)", "S", "batch")
 def batch_and_tokens_exchanged_in_numbers():
     def swap(x):
@@ -141,6 +159,15 @@ def merged_by_its_own_sizes():
     def merge(x):
         y = x.view(2, 5, 3, 4).transpose(1, 2)
         return y.reshape(y.shape[0], y.shape[2], y.shape[1] * y.shape[3])
+
+    return merge, x_of(), NAMED
+
+
+@wrong("return y.reshape(2, -1, 12)", "S", "3")
+def merged_in_numbers_one_left_over():
+    def merge(x):
+        y = x.view(2, 5, 3, 4).transpose(1, 2)
+        return y.reshape(2, -1, 12)
 
     return merge, x_of(), NAMED
 
@@ -218,3 +245,11 @@ def merged_like_another_without_names():
         return y.contiguous().view_as(x)
 
     return merge, x_of(), None
+
+
+@wrong("return q @ k.reshape(k.size(0), k.size(2), k.size(1))", "12", "5")
+def keys_reshaped_by_sizes_without_names():
+    def scores(q, k):
+        return q @ k.reshape(k.size(0), k.size(2), k.size(1))
+
+    return scores, (*x_of(), *x_of()), None

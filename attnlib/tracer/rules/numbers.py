@@ -17,17 +17,21 @@ from .cuts import refined
 Labels = list[Label]
 
 
-def supposed(old: Labels, sizes: Sequence[int], asked: list[Label | None]) -> list[Label | None]:
+def supposed(
+    old: Labels, sizes: Sequence[int], asked: list[Label | None], *, flat: bool
+) -> list[Label | None]:
     """Return what a reshape asks for, with dims in place of the numbers that are their sizes.
 
     Rows and columns that are turned round may be shifted against each other, as relative positions
-    are: one of the axes must be of another kind, or split in numbers.
+    are: one of the axes must be of another kind, or split in numbers. Samples of tokens without
+    features (``flat``) may be one text, cut anew.
     """
     if not _torn([label.size for label in old], list(sizes)):
         return asked
     held = [piece for label in old for piece in laid(label)]
     kinds = {role(name) for piece in held for *_, name, _ in piece.root().names}
-    if kinds <= {"S", None} and sum(piece.literal for piece in held) < 2:
+    plain = {"S", "batch", None} if flat else {"S", None}
+    if kinds <= plain and sum(piece.literal for piece in held) < 2:
         return asked
     found, taken = list(asked), {label.root() for label in asked if label is not None}
     for place, label in enumerate(asked):

@@ -109,8 +109,8 @@ def _group(
     if len(old) == len(places) == 1:
         return [_one(op, old[0], asked[0], ones)]
     glued = misplaced(old, sizes, claimed(old, sizes, asked), wanted)
-    if glued is None and op.direct and len(op.inputs[0].shape) > 2:  # a row of numbers has no dims
-        counted = supposed(old, sizes, asked)
+    if glued is None and op.direct:
+        counted = supposed(old, sizes, asked, flat=len(op.inputs[0].shape) < 3)
         if counted is not asked:
             glued = misplaced(old, sizes, claimed(old, sizes, counted), wanted)
     if glued is not None and not op.symbols.skewed(*glued):
