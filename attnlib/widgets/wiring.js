@@ -44,11 +44,11 @@ function listenToControls(player, on) {
   });
 }
 
-/** Bring the figure into the window where its middle is not: above that, or below it or under the keys. */
+/** Bring the figure into the window where not a third of it is there, or that is under the keys. */
 function look({ stage, drawing }) {
   const { top, bottom } = drawing.root.getBoundingClientRect();
-  const middle = (top + bottom) / 2;
-  if (middle < 0 || middle > innerHeight - KEYS) stage.scrollIntoView({ block: 'nearest' });
+  const third = (bottom - top) / 3;
+  if (bottom < third || top + third > innerHeight - KEYS) stage.scrollIntoView({ block: 'nearest' });
 }
 
 /** Scroll back under the hand what something above it, that grew or shrank, has moved: in some steps where it sticks to
