@@ -332,3 +332,38 @@ def gated_channels_by_sizes(batch, S, heads, H):
         return (a * b.sigmoid()).mT
 
     return gate, x_of(batch, S, heads, H), NAMED
+
+
+class Causal(nn.Module):
+    def __init__(self, n_embd, n_heads):
+        super().__init__()
+        self.n_heads = n_heads
+        self.qkv, self.out = nn.Linear(n_embd, 3 * n_embd), nn.Linear(n_embd, n_embd)
+
+    def forward(self, x):
+        B, T, C = x.shape
+        q, k, v = (
+            part.view(B, T, self.n_heads, -1).transpose(1, 2)
+            for part in self.qkv(x).chunk(3, dim=-1)
+        )
+        y = F.scaled_dot_product_attention(q, k, v)
+        return self.out(y.transpose(1, 2).reshape(B, T, C))
+
+
+class Block(nn.Module):
+    def __init__(self, n_embd, n_heads):
+        super().__init__()
+        self.norm, self.attn = nn.LayerNorm(n_embd), Causal(n_embd, n_heads)
+        self.mlp = nn.Sequential(nn.Linear(n_embd, 4 * n_embd), nn.Linear(4 * n_embd, n_embd))
+
+    def forward(self, x):
+        x = x + self.attn(self.norm(x))
+        return x + self.mlp(x)
+
+
+@sample
+def layer_upon_layer(batch, S, heads, H):
+    """What is left of C beside the heads is another label in every layer."""
+    blocks = [Block(heads * H, heads) for _ in range(3)]
+    layers = nn.Sequential(nn.Embedding(11, heads * H), *blocks)
+    return layers, (torch.randint(11, (batch, S)),), "batch S"

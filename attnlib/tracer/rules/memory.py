@@ -77,7 +77,8 @@ def misplaced(
             if its is not None and mine in owners.values() and its is not mine:
                 return mine, its
             apart = _is_dim(fitting) and _is_dim(found) and not same(fitting, found)
-            if apart and (fitting in held or found in everywhere):
+            sure = fitting in held or (fitting.names and found in everywhere)
+            if apart and sure:
                 return fitting, found
             if _counted(fitting, found, held):
                 return fitting, found
@@ -88,8 +89,12 @@ def misplaced(
 
 
 def _is_dim(label: Label) -> bool:
-    """Is it more than a number: named, or the size of an axis, which the code may have read?"""
-    return bool(label.names) or not label.literal
+    """Is it more than a number: named, or the size of an axis, which the code may have read?
+
+    What is left of a dim (``C // n_heads``) is another label in every layer.
+    """
+    root = label.root()
+    return bool(root.names) or not (root.literal or root.share)
 
 
 def _counted(fitting: Label, found: Label, held: Labels) -> bool:
