@@ -5,7 +5,9 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import os
 import sys
+import types
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -30,6 +32,7 @@ from .source import definition, has_source, is_ours
 from .states import has_shape
 from .variables import Variables
 
+_HERE = os.path.dirname(__file__)
 _NO_SOURCE = "the source of these lines is not found: what they call a dim is not known"
 _BY_PLACE = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -181,8 +184,25 @@ def tracing(
 
 
 def _hand_on(result: Trace, failure: Exception) -> None:
+    """Hang the trace on an error that goes back to the reader, and leave the tracer's lines out."""
     with contextlib.suppress(Exception):  # a frozen one takes nothing, and is raised as it is
         failure.attnlib_trace = result  # type: ignore[attr-defined]
+        failure.__traceback__ = _readers(failure.__traceback__)
+
+
+def _readers(raised: types.TracebackType | None) -> types.TracebackType | None:
+    """Take the tracer's frames out of a traceback, unless it is a line of theirs that raised."""
+    chain = []
+    while raised is not None:
+        chain.append(raised)
+        raised = raised.tb_next
+    kept = [one for one in chain if not one.tb_frame.f_code.co_filename.startswith(_HERE)]
+    runs = Recorder._note.__code__  # where operations run: what they raise is not its fault
+    if not kept or (chain[-1] is not kept[-1] and chain[-1].tb_frame.f_code is not runs):
+        return chain[0] if chain else None
+    for one, following in zip(kept, [*kept[1:], None], strict=True):
+        one.tb_next = following
+    return kept[0]
 
 
 def _inside(deep: bool) -> contextlib.AbstractContextManager:
