@@ -81,7 +81,8 @@ def _unusable(
 
 
 def _not_written(exercise: Exercise, function: Callable) -> Verdict:
-    return say("not-written", function, f'hint("{exercise.id}") gives one step at a time.')
+    steps = f'hint("{exercise.id}") is a first step, hint("{exercise.id}", 2) the next.'
+    return say("not-written", function, steps)
 
 
 def _kind(value: object) -> str:

@@ -132,8 +132,7 @@ class Verdict:
             numbers = html.escape("\n".join(lines[: len(lines) - len(said)]))
             parts.append(f'<pre style="{FIXED}">{_marked(numbers)}</pre>')
             parts += [f"<p>{html.escape(line)}</p>" for line in said]
-        if self.notes:
-            parts += [f"<p>Note: {_lines(note)}</p>" for note in self.notes]
+        parts += map(_noted, self.notes)
         style = f"border-left: 4px solid {_RIM[state]}; padding-left: 14px"
         return f'<div class="attn-verdict attn-{state}" style="{style}">{"".join(parts)}</div>'
 
@@ -144,8 +143,11 @@ FIXED = "font-family: var(--mono, monospace)"  # notebooks set <pre> in letters 
 _RIM = {"passed": "#2e8b57", "open": "#808080", "failed": "#c8553d"}
 
 
-def _lines(note: str) -> str:
-    return "<br>".join(html.escape(line) for line in note.split("\n"))
+def _noted(note: str) -> str:
+    """Set a note; below its first line stands code, with carets under a part of it."""
+    first, _, rest = html.escape(note).partition("\n")
+    style = f"{FIXED}; white-space: pre-wrap"
+    return f"<p>Note: {first}</p>" + (f'<pre style="{style}">{rest}</pre>' if rest else "")
 
 
 def _code_of(line: str) -> str:

@@ -135,11 +135,10 @@ def _place(trace: Record, warning: Warning) -> str:
         ),
         None,
     )
-    place = (
-        f"line {warning.line}" if file is None or len(files) < 2 else f"{file}, line {warning.line}"
-    )
-    code = " ".join(warning.code.split())
-    return f"{place}, {code}" if code else place
+    place = [file] if file is not None and len(files) > 1 else []
+    if warning.line is not None:  # none of a layer that is traced by itself
+        place.append(f"line {warning.line}")
+    return ", ".join([*place, *filter(None, [" ".join(warning.code.split())])])
 
 
 def _files(trace: Record) -> set[str]:

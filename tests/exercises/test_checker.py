@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import html
 import pathlib
 import random
+import re
 import signal
 import sys
 import threading
@@ -75,6 +77,12 @@ def test_an_unknown_exercise_is_a_key_error() -> None:
         check("score", lambda q, k: q)
 
 
+def test_who_has_not_begun_is_told_how_to_get_one_hint_and_the_next() -> None:
+    said = str(check("weights", function("weights", "...")))
+    assert 'hint("weights") is a first step, hint("weights", 2) the next' in said
+    assert hint("weights") != hint("weights", 2)
+
+
 def test_hints_end_and_start_at_one() -> None:
     assert hint("scores", 99) == hint("scores", 3) != hint("scores")
     with pytest.raises(ValueError, match="the first hint is 1"):
@@ -113,6 +121,13 @@ def test_an_error_is_explained_in_dims_without_the_remedy() -> None:
     note = verdict.notes[0]
     assert "view failed at line 4" in note and "y (batch=4, S=3, heads=2, H=5)" in note
     assert "reshape" not in note
+
+
+def test_the_carets_of_an_error_stand_under_its_code_in_a_notebook_too() -> None:
+    said = check("weights", function("weights", "return scores.softmx(-1)"))._repr_html_()
+    explained = re.search(r"<p>Note: AttributeError.*?</p><pre style=[^>]*>(.*?)</pre>", said, re.S)
+    code, carets, *_ = html.unescape(explained[1]).split("\n")
+    assert code.index("scores.softmx(-1)") == carets.index("^" * 17)
 
 
 def test_an_endless_loop_comes_back_and_other_timers_stay(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -113,6 +113,14 @@ def test_warnings_stand_below_the_table():
     assert max(map(len, str(result).splitlines())) <= 100
 
 
+def test_a_warning_of_a_layer_by_itself_has_no_line():
+    x = torch.randn(2, 5, 16)
+    result = trace(torch.nn.MultiheadAttention(16, 4), x, x, x, dims="batch S n_embd")
+    (warning,) = result.warnings
+    assert warning.line is None
+    assert "warning, multi_head_attention_forward: this attends over batch" in str(result)
+
+
 def test_three_equal_results_are_written_once():
     result = trace(lambda x: x.chunk(3, -1), torch.randn(2, 6), dims="batch C")
     assert "3 × (batch, C//3)" in str(result) or "3 × (batch, 2)" in str(result)
