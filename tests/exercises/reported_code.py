@@ -353,7 +353,7 @@ CODE |= {
     11: (
         "keys times queries: the two projections by each other's name",
         "symptom",
-        "other-numbers-than-pytorchs-layer-with-the-same-weights",
+        "Other-numbers-than-PyTorch's-layer,-with-the-same-weights",
         """
 q, k, v = (torch.randn(1, 5, 8) for _ in range(3))
 swapped = torch.softmax(k @ q.mT / 8**0.5, -1) @ v
@@ -363,7 +363,7 @@ assert not torch.allclose(swapped, F.scaled_dot_product_attention(q, k, v), atol
     49: (
         "scaled after a product that overflows in half precision",
         "symptom",
-        "nan-after-a-while-or-only-in-half-precision",
+        "NaN-after-a-while,-or-only-in-half-precision",
         """
 q = torch.full((1, 2, 64), 40.0, dtype=torch.half)
 assert torch.softmax((q @ q.mT) / 8, -1).isnan().all()
@@ -372,7 +372,7 @@ assert torch.softmax((q / 8) @ q.mT, -1).isfinite().all()""",
     68: (
         "a query that may see nothing: NaN by hand, zeros by PyTorch",
         "symptom",
-        "nan-in-the-first-row-or-in-the-last",
+        "NaN-in-the-first-row,-or-in-the-last",
         """
 q = torch.randn(1, 1, 3, 4)
 keep = torch.tensor([[True, True, False], [False, False, False], [True, True, True]])
@@ -382,7 +382,7 @@ assert torch.softmax((q @ q.mT).masked_fill(~keep, -torch.inf), -1)[0, 0, 1].isn
     79: (
         "the lowest number of half precision added, not filled in",
         "symptom",
-        "nan-in-the-first-row-or-in-the-last",
+        "NaN-in-the-first-row,-or-in-the-last",
         """
 s, low = torch.full((1, 3), -40.0, dtype=torch.half), torch.finfo(torch.half).min
 assert torch.softmax(s + low, -1).isnan().all()
@@ -391,7 +391,7 @@ assert torch.softmax(torch.full_like(s, low), -1).isfinite().all()""",
     86: (
         "a float mask of 0 and 1 as key_padding_mask, which is added",
         "symptom",
-        "tokens-that-are-blocked-still-get-weight",
+        "Tokens-that-are-blocked-still-get-weight",
         """
 mha, x = nn.MultiheadAttention(8, 2, batch_first=True), torch.randn(1, 4, 8)
 pad = torch.tensor([[0.0, 0.0, 0.0, 1.0]])
@@ -401,7 +401,7 @@ assert mha(x, x, x, key_padding_mask=pad.bool())[1][0, 0, 3] == 0""",
     89: (
         "the same padding as bool and as float, with different results",
         "symptom",
-        "tokens-that-are-blocked-still-get-weight",
+        "Tokens-that-are-blocked-still-get-weight",
         """
 enc, x = nn.TransformerEncoderLayer(8, 2, batch_first=True, dropout=0.0), torch.randn(2, 4, 8)
 pad = torch.tensor([[0, 0, 0, 1], [0, 0, 1, 1]])
@@ -411,7 +411,7 @@ assert (a - b).abs().max() > 0.1""",
     91: (
         "a mask of batch lined up with groups of heads",
         "symptom",
-        "a-padded-batch-differs-from-each-sequence-alone",
+        "A-padded-batch-differs-from-each-sequence-alone",
         """
 scores, mask = torch.zeros(2, 2, 3, 4, 4), torch.zeros(2, 1, 4, 4)
 mask[0, ..., 2:] = -torch.inf
@@ -421,7 +421,7 @@ assert weights[0, 1, 0, 0, 2:].sum() == 0.5 and weights[1, 0, 0, 0, 2:].sum() ==
     92: (
         "a mask repeated, not interleaved, over batch times heads",
         "symptom",
-        "tokens-that-are-blocked-still-get-weight",
+        "Tokens-that-are-blocked-still-get-weight",
         """
 x, mha = torch.randn(2, 3, 8), nn.MultiheadAttention(8, 2, batch_first=True).eval()
 mask = torch.zeros(2, 3, 3).bool()
@@ -432,7 +432,7 @@ assert (weights[:, :, 0, 2] > 0).tolist() == [[False, True], [False, True]]""",
     98: (
         "the padding of the target on the keys of the source",
         "symptom",
-        "tokens-that-are-blocked-still-get-weight",
+        "Tokens-that-are-blocked-still-get-weight",
         """
 source, target = torch.tensor([1, 1, 1, 0, 0]).bool(), torch.tensor([1, 1, 0, 0, 0]).bool()
 weights = torch.softmax(torch.randn(1, 1, 5, 5).masked_fill(~target, -torch.inf), -1)
@@ -441,7 +441,7 @@ assert ((weights[0, 0, 0] > 0) != source).any()""",
     103: (
         "the mask left out as soon as a cache is there",
         "symptom",
-        "with-a-cache-the-model-writes-something-else",
+        "With-a-cache-the-model-writes-something-else",
         """
 def attend(x, cache=None):
     s = x @ x.mT / x.shape[-1] ** 0.5
@@ -455,7 +455,7 @@ assert (attend(x) - attend(x, cache={})).abs().max() > 0.1""",
     112: (
         "the mask as a parameter, which is trained",
         "symptom",
-        "tokens-that-are-blocked-still-get-weight",
+        "Tokens-that-are-blocked-still-get-weight",
         """
 mask = nn.Parameter(torch.zeros(3, 3).masked_fill(torch.ones(3, 3).triu(1).bool(), -5.0))
 x = torch.randn(1, 3, 4)
@@ -465,7 +465,7 @@ assert mask.grad[0, 2] != 0""",
     125: (
         "the head size rounded down without a word",
         "symptom",
-        "shape--is-invalid-for-input-of-size",
+        "shape-'[…]'-is-invalid-for-input-of-size",
         """
 d_model, n_heads = 512, 6
 d_k = int(d_model / n_heads)
@@ -474,7 +474,7 @@ assert nn.Linear(d_model, n_heads * d_k)(torch.randn(1, 3, d_model)).shape == (1
     151: (
         "cross-attention that reads the decoder twice",
         "symptom",
-        "a-weight-never-changes-or-is-missing-from-the-checkpoint",
+        "A-weight-never-changes,-or-is-missing-from-the-checkpoint",
         """
 mha = nn.MultiheadAttention(8, 2, batch_first=True)
 dec, enc = torch.randn(1, 3, 8), torch.randn(1, 5, 8, requires_grad=True)
@@ -484,7 +484,7 @@ assert torch.autograd.grad(out.sum(), enc, allow_unused=True)[0] is None""",
     157: (
         "weights (in, out) loaded: the square ones without complaint",
         "symptom",
-        "other-numbers-than-pytorchs-layer-with-the-same-weights",
+        "Other-numbers-than-PyTorch's-layer,-with-the-same-weights",
         """
 square, wide = nn.Linear(8, 8), nn.Linear(8, 24)
 square.load_state_dict({"weight": square.weight.detach().T.clone(), "bias": square.bias.detach()})
@@ -498,7 +498,7 @@ else:
     178: (
         "a batch of vectors, which the layer takes for one sequence",
         "symptom",
-        "one-sequence-of-the-batch-changes-another",
+        "One-sequence-of-the-batch-changes-another",
         """
 mha, x = nn.MultiheadAttention(8, 2, batch_first=True), torch.randn(4, 8)
 other = x.clone()
@@ -508,7 +508,7 @@ assert (mha(x, x, x)[0] - mha(other, other, other)[0])[0].abs().max() > 0.01""",
     187: (
         "divided by a tensor without axes, under torch.compile",
         "symptom",
-        "backendcompilerfailed-argument-scale-faketensor",
+        "BackendCompilerFailed,-argument-'scale',-FakeTensor",
         """
 q = torch.randn(2, 3, 6, 16)
 assert ((q @ q.mT) / torch.tensor(4.0)).softmax(-1).isfinite().all()  # as it is written it runs""",
@@ -516,7 +516,7 @@ assert ((q @ q.mT) / torch.tensor(4.0)).softmax(-1).isfinite().all()  # as it is
     199: (
         "no padding mask at all",
         "symptom",
-        "a-padded-batch-differs-from-each-sequence-alone",
+        "A-padded-batch-differs-from-each-sequence-alone",
         """
 emb = nn.Embedding(10, 8)
 run = lambda ids: F.scaled_dot_product_attention(emb(ids), emb(ids), emb(ids))
@@ -526,7 +526,7 @@ assert (alone - padded[:, :3]).abs().max() > 0.1""",
     202: (
         "(batch, heads, S, H) where the text says (batch, S, heads, H)",
         "symptom",
-        "right-at-some-sizes-only",
+        "Right-at-some-sizes-only",
         """
 split = lambda x, h: x.view(*x.shape[:2], h, -1).permute(0, 2, 1, 3)
 assert split(torch.randn(2, 6, 8), 4).shape[1] == 4 and split(torch.randn(2, 4, 8), 4).shape[1] == 4""",

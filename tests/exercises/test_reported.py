@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import torch
 import torch.nn.functional as F
+from headings import slug
 from torch import nn
 
 from attnlib import Trace, trace
@@ -30,7 +31,7 @@ def anchors() -> set[str]:
     cells = json.loads(PAGE.read_text(encoding="utf-8"))["cells"]
     lines = "\n".join("".join(c["source"]) for c in cells if c["cell_type"] == "markdown")
     headings = re.findall(r"^#{2,3} (.*)$", lines, flags=re.M)
-    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+    return {slug(heading.replace("`", "")) for heading in headings}
 
 
 def compiled(number: int, code: str) -> Callable[[], None]:
