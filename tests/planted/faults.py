@@ -292,6 +292,22 @@ BOOK = [
         ("test_each_fact_is_asserted_by_a_cell_that_ran[01-projections]", "0 cells carry it"),
     ),
     Fault(
+        "a link to a section as pages name it, not as JupyterLab does",
+        "book/from-symptom-to-page.ipynb",
+        "(exercises.ipynb#A-whole-module)",
+        "(exercises.ipynb#a-whole-module)",
+        ("tests/book/test_links.py",),
+        ("exercises.ipynb#a-whole-module is not one heading",),
+    ),
+    Fault(
+        "a link to a heading that an open notebook has too",
+        "book/exercises.ipynb",
+        "[project](exercises.ipynb#Exercise:-project) | 1",
+        "[project](#Exercise:-project) | 1",
+        ("tests/book/test_links.py",),
+        ("Exercise:-project is a heading of 01-projections.ipynb and exercises.ipynb",),
+    ),
+    Fault(
         "a number typed into prose",
         "book/05-softmax-and-the-weighted-sum.ipynb",
         "plus 0.21 of the second",
