@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from jupyter_server.serverapp import ServerApp
 
 BOOK = ROOT / "book"
-# No question about news before the first cell, and nothing asked of another host.
+# No question about news before the first cell, and nothing asked of another host. All cells are
+# laid out at once: if that waits until they come into sight, links to sections land beside them.
 QUIET = ROOT / "tools" / "jupyter"
 FOLDERS = ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")
 

@@ -1,4 +1,4 @@
-"""`make lab` in Chromium: a chapter is run, its player steps, it is saved; and it is read again."""
+"""`make lab` in Chromium: a chapter is run, its player steps, it is saved; links lead on."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from urllib.error import HTTPError
 from urllib.request import urlopen
 
 import pytest
+from headings import slug
 from playwright.sync_api import Browser, Locator, Page, expect
 
 import kernels
@@ -117,6 +118,32 @@ def save(page: Page) -> None:
     expect(page.locator(".lm-DockPanel-tabBar .jp-mod-dirty")).to_have_count(0, **PATIENT)
 
 
+def section(page: Page, name: str) -> Locator:
+    """A heading of the notebook in front."""
+    front = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+    return front.locator(f'[data-jupyter-id="{name}"]')
+
+
+def follow(page: Page, name: str, notebook: str = "#") -> None:
+    """Click a link to a section; what stands between the two is JupyterLab's."""
+    front = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
+    link = front.locator(f'a[href*="{notebook}"][href$="#{name}"]:not(.jp-InternalAnchorLink)')
+    link.first.click(**PATIENT)
+
+
+def open_by_link(page: Page, name: str, notebook: str) -> None:
+    """Follow a link to a notebook that is not open, and come back.
+
+    JupyterLab looks for the section before it has drawn the cells: what it shows is the top.
+    """
+    here = page.locator(".lm-DockPanel-tabBar .lm-mod-current")
+    label = here.inner_text()
+    follow(page, name, notebook)
+    page.get_by_role("dialog").get_by_role("button", name="No Kernel").click(**PATIENT)
+    expect(section(page, name)).to_be_attached(**PATIENT)
+    page.get_by_role("tab", name=label).click()
+
+
 @pytest.mark.parametrize("options", [[], ["--log-level=INFO"], ["--debug"]], ids=str)
 def test_a_person_s_own_options_stand_in_for_ours(options: list[str]) -> None:
     ours = [word for word in lab.words(options) if "log" in word or "debug" in word]
@@ -214,3 +241,30 @@ def test_a_chapter_runs_plays_is_saved_and_is_read_again(page: Page, tmp_path: P
         assert outputs(page).locator(".attn-host").count() == 0
     assert (lab.BOOK / NAME).read_bytes() == before
     assert [url for url in page.asked if f"//{kernels.HOST}:" not in url] == []
+
+
+def test_links_lead_to_sections(page: Page, tmp_path: Path) -> None:
+    folder = tmp_path / "book"
+    folder.mkdir()
+    here, exercises = "from-symptom-to-page.ipynb", "exercises.ipynb"
+    chapter = "07-multi-head.ipynb"
+    for name in (here, exercises, chapter):
+        (folder / name).write_bytes((lab.BOOK / name).read_bytes())
+    with jupyterlab(folder, *NO_KERNEL) as address:
+        read_only(page, address, here)
+        expect(section(page, "Right-at-some-sizes-only")).to_be_attached(**PATIENT)
+        headings = page.locator(":is(h1, h2, h3)[data-jupyter-id]")
+        told = headings.evaluate_all("all => all.map(h => [h.dataset.jupyterId, h.textContent])")
+        assert [name for name, _ in told] == [slug(text.removesuffix("¶")) for _, text in told]
+        for name in ("Right-at-some-sizes-only", "NaN-in-the-first-row,-or-in-the-last"):
+            expect(section(page, name)).not_to_be_in_viewport()
+            follow(page, name)
+            expect(section(page, name)).to_be_in_viewport()
+
+        open_by_link(page, "Under-the-hood", chapter)
+        open_by_link(page, "A-whole-module", exercises)
+        follow(page, "A-whole-module", exercises)
+        expect(section(page, "A-whole-module")).to_be_in_viewport()
+        # The chapter, which is open, has a heading of this name too.
+        follow(page, "Exercise:-merge-heads", exercises)
+        expect(section(page, "Exercise:-merge-heads")).to_be_in_viewport()
