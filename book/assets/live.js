@@ -140,7 +140,7 @@
       this.code.contentEditable = "true";
       try { this.code.contentEditable = "plaintext-only"; } catch { /* an older browser pastes with colours */ }
       this.code.spellcheck = false;
-      this.exercise = place.closest("[id^=exercise-]"); // of its own: no other needs it
+      this.apart = place.closest("[id^=exercise-], #now-your-own"); // the reader's own: no cell elsewhere needs it
       for (const [key, value] of Object.entries({ role: "textbox", "aria-multiline": "true", "aria-label": `Code of ${this.name}` }))
         this.code.setAttribute(key, value);
       this.edited = false;
@@ -247,7 +247,7 @@
     constructor(where, folder) {
       this.where = where;
       this.folder = folder;
-      this.kernel = null;
+      this.kernel = this.server = null;
       this.work = Promise.resolve();
       this.running = null;
       this.interrupted = null; // the cell that the reader stopped
@@ -282,33 +282,37 @@
       this.finder.hidden = !cell;
     }
     forget(sentence, failed) {
-      this.kernel = null;
+      this.kernel = this.server = null; // its server may be gone as well
       for (const cell of this.cells) cell.ran = false;
       this.tell(sentence, failed);
     }
+    async stop() {
+      for (const cell of this.cells) cell.ran = false;
+      await this.kernel?.stop();
+      this.kernel = null;
+    }
     async begin() {
       this.tell("Starting a kernel …");
-      const server = await this.where(sentence => this.tell(sentence));
-      this.kernel = await Kernel.start(server, this.folder, sentence => {
+      this.server ??= await this.where(sentence => this.tell(sentence));
+      this.kernel = await Kernel.start(this.server, this.folder, sentence => {
         const at = this.running ? ` C${this.running.name.slice(1)} was running.` : "";
         this.forget(`${sentence}${at} Run a cell to start another kernel.`, this.running);
       });
       await this.kernel.run(FIRST, undefined, true);
+      this.used = false;
     }
     /** Run a cell after all before it that it may need and that have not run as they now read. */
-    upTo(cell) { return this.run(cell, this.cells.filter(({ exercise }) => !exercise || exercise === cell.exercise)); }
-    /** Run every cell anew; an exercise that fails, or is not written yet, stops no other. */
-    all() {
-      for (const cell of this.cells) cell.ran = false;
-      return this.run(this.cells.at(-1), this.cells, true);
-    }
+    upTo(cell) { return this.run(cell, this.cells.filter(({ apart }) => !apart || apart === cell.apart)); }
+    /** Run every cell in a new kernel, so that nothing is left of code that is gone, or of a file that has changed;
+     * an exercise that fails, or is not written yet, stops no other. */
+    all() { return this.run(this.cells.at(-1), this.cells, true); }
     /**
      * Cells below write over names of cells above. So what is to run above a cell that has run begins with the first:
      * each cell starts from what those above it leave, as in the page. Tells whether it does.
      */
     anew(cells) {
-      const shared = this.cells.filter(cell => !cell.exercise);
-      const first = cells.find(cell => !cell.exercise && !cell.ran);
+      const shared = this.cells.filter(cell => !cell.apart);
+      const first = cells.find(cell => !cell.apart && !cell.ran);
       const over = first !== undefined && shared.slice(shared.indexOf(first) + 1).some(cell => cell.ran);
       if (over) for (const cell of shared) cell.ran = false;
       return over;
@@ -330,7 +334,7 @@
     /** A cell of the book may not hold, or not run, with what the reader has changed above it; that stops no other. */
     differs(cell, cells) {
       const changed = cells.slice(0, cells.indexOf(cell)).some(({ edited }) => edited);
-      return changed && !cell.edited && !cell.exercise && cell !== this.interrupted;
+      return changed && !cell.edited && !cell.apart && cell !== this.interrupted;
     }
     differing(cell) {
       return cell.asserts
@@ -343,10 +347,12 @@
       this.interrupted = null;
       this.stopper.disabled = false;
       try {
+        if (all && this.used) await this.stop();
         if (!this.kernel) await this.begin();
+        this.used = true;
         const first = this.anew(cells) && last !== cells[0] ? ", after those above it, so that it starts from what they leave" : "";
         for (const cell of cells) {
-          if (cell.ran || broken.has(cell.exercise)) continue;
+          if (cell.ran || broken.has(cell.apart)) continue;
           this.tell(`Running ${cell.name} of ${this.cells.length} …`);
           this.running = cell;
           if (await cell.run(this.kernel, cell === last && !all)) continue;
@@ -355,15 +361,16 @@
             differing ??= cell;
             continue;
           }
-          stopped = !cell.exercise || cell === last || cell === this.interrupted;
+          stopped = !cell.apart || cell === last || cell === this.interrupted;
           failed = stopped ? cell : failed ?? cell;
           if (stopped) break;
-          broken.add(cell.exercise);
+          broken.add(cell.apart);
         }
-        const more = !all && cells.some(({ edited }) => edited) && !last.exercise && last !== this.cells.at(-1)
+        const below = this.cells.slice(this.cells.indexOf(last) + 1).some(({ apart }) => apart === last.apart);
+        const more = !all && below && cells.some(({ edited }) => edited)
           ? "What stands below it is from before: Run all renews it." : "Change any cell and run it: Shift+Enter.";
         const done = all ? `All ${this.cells.length} cells have run` : `C${last.name.slice(1)} has run${first}`;
-        if (failed) this.tell(this.ending(failed, stopped ? last : failed), failed);
+        if (failed) this.tell(this.ending(failed, stopped || failed.apart === last.apart ? last : failed), failed);
         else if (differing) this.tell(`${done}. ${this.differing(differing)}`, differing);
         else this.tell(`${done}. ${more}`);
       } catch (error) {

@@ -80,6 +80,7 @@ def page(browser: Browser) -> Iterator[Page]:
 def make_live(page: Page) -> None:
     page.get_by_role("button", name="Run", exact=True).first.click()
     page.get_by_role("button", name="Run the cells on this page").click()
+    expect(page.locator(".live")).to_be_visible()
     folded = page.locator("main .cell").first.get_by_text("Show code cell source")
     if folded.is_visible():
         folded.click()
@@ -281,14 +282,17 @@ def test_what_the_book_asserts_of_its_own_code_stops_no_code_of_the_readers(
 
 
 def test_own_code_has_a_place_that_no_other_cell_and_no_sentence_needs(
-    page: Page, pages: str, jupyter: str
+    page: Page, pages: str, jupyter: str, tmp_path: Path
 ) -> None:
     page.goto(f"{pages}/book/trace-your-own-code.html#live={jupyter}")
     make_live(page)
     said = page.locator(".live [role=status]")
     code = page.locator("main .cell pre[role=textbox]").all_text_contents()
     yours = next(n for n, text in enumerate(code, 1) if "class Yours(" in text)
-    write(page, yours, "def merged(x):\n    return x.view(2, 5, 3, 4).mT.reshape(2, 5, 12)")
+    mine = tmp_path / "kept_in_a_file.py"
+    mine.write_text("def merged(x):\n    return x.view(2, 5, 3, 4).mT.reshape(2, 5, 12)\n")
+    imported = f"import sys; sys.path.append({str(tmp_path)!r})\nfrom kept_in_a_file import merged"
+    write(page, yours, imported)
     write(page, yours + 1, 'yours = trace(merged, x, dims="batch S n_embd")\nprint(yours)')
     write(page, yours + 2, "print(yours.check(batch=3))\nyours")
     page.get_by_role("button", name="Run all").click()
@@ -296,6 +300,28 @@ def test_own_code_has_a_place_that_no_other_cell_and_no_sentence_needs(
     expect(page.locator("#player-merged")).to_be_visible()
     page.locator("main a[href='#player-mine/15']").click()
     expect(page.locator("#player-mine .headline .kind")).to_contain_text("step 15 of")
+
+    mine.write_text("def merged(x):\n    return x.reshape(5, 2, 12).reshape(2, 5, 12)\n")
+    page.get_by_role("button", name="Run all").click()
+    expect(page.locator("main .cell").nth(yours)).to_contain_text("x.reshape(5, 2, 12)", **PATIENT)
+    expect(said).to_contain_text(f"All {len(code)} cells have run.", **PATIENT)
+
+    write(page, yours, "def another(x):\n    return x @ x")
+    page.get_by_role("button", name="Run all").click()
+    expect(said).to_have_text(f"Cell {yours + 1} ended in an error.", **PATIENT)
+    output = page.locator("main .cell").nth(yours)
+    expect(output).to_contain_text("NameError: name 'merged' is not defined")
+    later = page.locator("main .cell").nth(len(code) - 1)
+    expect(later).to_contain_text("mask-inverted")
+
+    write(page, yours + 1, 'yours = trace(another, x, dims="batch S n_embd")')
+    page.get_by_role("button", name=f"Run cell {yours + 2}", exact=True).click()
+    expect(said).to_have_text(
+        f"Cell {yours + 1} ended in an error, so cell {yours + 2} was not run.", **PATIENT
+    )
+    expect(output).to_contain_text("matmul failed at cell")
+    page.get_by_role("button", name=f"Run cell {yours + 3}", exact=True).click()
+    expect(said).to_contain_text(f"Cell {yours + 3} has run", **PATIENT)
     assert page.heard == []
     leave(page, pages, jupyter)
 
