@@ -879,7 +879,7 @@ EXERCISES = [
         "### Right at some sizes only",
         "### Right at a few sizes",
         ("tests/exercises/test_reported.py", "-k", "page_answers and 202"),
-        ("right-at-some-sizes-only",),
+        ("Right-at-some-sizes-only",),
     ),
     Fault(
         "exercises: ticks are forgotten",
