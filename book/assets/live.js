@@ -5,7 +5,8 @@
   const base = document.currentScript.src;
   const { Kernel, fromBinder } = window.bookKernel;
   // Players leave their code out of an output: the page has it.
-  const FIRST = 'import os\nos.environ["ATTNLIB_STATIC"] = "1"';
+  // The kernel keeps no history: its cells go by the numbers that they have in the page, and so come again.
+  const FIRST = 'import os\nos.environ["ATTNLIB_STATIC"] = "1"\nget_ipython().history_manager.enabled = False';
   const IMAGES = ["image/svg+xml", "image/png", "image/jpeg"];
   const SHOWN = ["text/html", ...IMAGES, "text/plain"];
 
@@ -228,6 +229,7 @@
       box.setAttribute("aria-busy", "true");
       this.error = "";
       try {
+        await kernel.run(`get_ipython().execution_count = ${this.number}`, undefined, true);
         const status = await kernel.run(this.source, (type, content) => {
           if (type === "error") this.error = content.ename;
           output.hear(type, content);
@@ -252,7 +254,7 @@
       this.running = null;
       this.interrupted = null; // the cell that the reader stopped
       this.said = element("span", { role: "status" });
-      this.stopper = button("Interrupt", () => { this.interrupted = this.running; this.kernel?.interrupt(); });
+      this.stopper = button("Interrupt", () => this.interrupt());
       this.stopper.disabled = true;
       this.finder = button("Show that cell", () => this.shown.show());
       const all = button("Run all", () => this.all());
@@ -286,7 +288,14 @@
       for (const cell of this.cells) cell.ran = false;
       this.tell(sentence, failed);
     }
+    /** Stop the cell that runs, and run none behind it. */
+    interrupt() {
+      this.halted = true;
+      this.interrupted = this.running;
+      if (this.running) this.kernel?.interrupt();
+    }
     async stop() {
+      this.tell("Starting a new kernel …");
       for (const cell of this.cells) cell.ran = false;
       await this.kernel?.stop();
       this.kernel = null;
@@ -305,7 +314,10 @@
     upTo(cell) { return this.run(cell, this.cells.filter(({ apart }) => !apart || apart === cell.apart)); }
     /** Run every cell in a new kernel, so that nothing is left of code that is gone, or of a file that has changed;
      * an exercise that fails, or is not written yet, stops no other. */
-    all() { return this.run(this.cells.at(-1), this.cells, true); }
+    all() {
+      this.renewing ??= this.run(this.cells.at(-1), this.cells, true).finally(() => { this.renewing = null; });
+      return this.renewing;
+    }
     /**
      * Cells below write over names of cells above. So what is to run above a cell that has run begins with the first:
      * each cell starts from what those above it leave, as in the page. Tells whether it does.
@@ -345,6 +357,7 @@
       let failed = null, stopped = false, differing = null;
       const broken = new Set();
       this.interrupted = null;
+      this.halted = false;
       this.stopper.disabled = false;
       try {
         if (all && this.used) await this.stop();
@@ -353,6 +366,7 @@
         const first = this.anew(cells) && last !== cells[0] ? ", after those above it, so that it starts from what they leave" : "";
         for (const cell of cells) {
           if (cell.ran || broken.has(cell.apart)) continue;
+          if (this.halted) return this.tell(`Interrupted: ${cell.name} and what stands below it were not run.`, cell);
           this.tell(`Running ${cell.name} of ${this.cells.length} …`);
           this.running = cell;
           if (await cell.run(this.kernel, cell === last && !all)) continue;
@@ -370,7 +384,11 @@
         const more = !all && below && cells.some(({ edited }) => edited)
           ? "What stands below it is from before: Run all renews it." : "Change any cell and run it: Shift+Enter.";
         const done = all ? `All ${this.cells.length} cells have run` : `C${last.name.slice(1)} has run${first}`;
-        if (failed) this.tell(this.ending(failed, stopped || failed.apart === last.apart ? last : failed), failed);
+        if (failed) {
+          // What a cell with other code gave would be taken for what this one gives.
+          for (const cell of cells) if (cell.edited && !cell.ran && cell !== failed) cell.output().replaceChildren();
+          this.tell(this.ending(failed, stopped ? last : cells.findLast(({ apart }) => apart === failed.apart)), failed);
+        }
         else if (differing) this.tell(`${done}. ${this.differing(differing)}`, differing);
         else this.tell(`${done}. ${more}`);
       } catch (error) {

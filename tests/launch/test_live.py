@@ -307,21 +307,30 @@ def test_own_code_has_a_place_that_no_other_cell_and_no_sentence_needs(
     expect(said).to_contain_text(f"All {len(code)} cells have run.", **PATIENT)
 
     write(page, yours, "def another(x):\n    return x @ x")
-    page.get_by_role("button", name="Run all").click()
-    expect(said).to_have_text(f"Cell {yours + 1} ended in an error.", **PATIENT)
+    page.get_by_role("button", name="Run all").dblclick()
+    not_run = f"Cell {yours + 1} ended in an error, so cell {yours + 2} was not run."
+    expect(said).to_have_text(not_run, **PATIENT)
     output = page.locator("main .cell").nth(yours)
     expect(output).to_contain_text("NameError: name 'merged' is not defined")
+    expect(page.locator("main .cell").nth(yours + 1).locator(".cell_output")).to_be_empty()
     later = page.locator("main .cell").nth(len(code) - 1)
     expect(later).to_contain_text("mask-inverted")
+    page.wait_for_timeout(1500)
+    expect(said).to_have_text(not_run)  # both clicks were one
 
     write(page, yours + 1, 'yours = trace(another, x, dims="batch S n_embd")')
     page.get_by_role("button", name=f"Run cell {yours + 2}", exact=True).click()
-    expect(said).to_have_text(
-        f"Cell {yours + 1} ended in an error, so cell {yours + 2} was not run.", **PATIENT
-    )
-    expect(output).to_contain_text("matmul failed at cell")
+    expect(said).to_have_text(not_run, **PATIENT)
+    expect(output).to_contain_text(f"matmul failed at cell {yours}, line 2")
     page.get_by_role("button", name=f"Run cell {yours + 3}", exact=True).click()
     expect(said).to_contain_text(f"Cell {yours + 3} has run", **PATIENT)
+
+    page.get_by_role("button", name="Run all").click()
+    expect(said).to_contain_text("Starting a")
+    page.get_by_role("button", name="Interrupt").click()
+    expect(said).to_have_text(
+        "Interrupted: cell 1 and what stands below it were not run.", **PATIENT
+    )
     assert page.heard == []
     leave(page, pages, jupyter)
 
