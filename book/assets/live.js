@@ -385,8 +385,9 @@
           ? "What stands below it is from before: Run all renews it." : "Change any cell and run it: Shift+Enter.";
         const done = all ? `All ${this.cells.length} cells have run` : `C${last.name.slice(1)} has run${first}`;
         if (failed) {
-          // What a cell with other code gave would be taken for what this one gives.
-          for (const cell of cells) if (cell.edited && !cell.ran && cell !== failed) cell.output().replaceChildren();
+          // What other code gave would be taken for what this one gives.
+          const old = cell => !cell.ran && cell !== failed && (cell.edited || cell.apart && cell.apart === failed.apart);
+          for (const cell of cells.filter(old)) cell.output().replaceChildren();
           this.tell(this.ending(failed, stopped ? last : cells.findLast(({ apart }) => apart === failed.apart)), failed);
         }
         else if (differing) this.tell(`${done}. ${this.differing(differing)}`, differing);

@@ -294,7 +294,6 @@ def test_own_code_has_a_place_that_no_other_cell_and_no_sentence_needs(
     imported = f"import sys; sys.path.append({str(tmp_path)!r})\nfrom kept_in_a_file import merged"
     write(page, yours, imported)
     write(page, yours + 1, 'yours = trace(merged, x, dims="batch S n_embd")\nprint(yours)')
-    write(page, yours + 2, "print(yours.check(batch=3))\nyours")
     page.get_by_role("button", name="Run all").click()
     expect(said).to_contain_text(f"All {len(code)} cells have run. Change any cell", **PATIENT)
     expect(page.locator("#player-merged")).to_be_visible()
