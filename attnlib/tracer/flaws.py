@@ -10,6 +10,11 @@ from ..dims import role
 Told = tuple[str, tuple[str, str]]  # a message, and the two dims
 
 
+def called(word: str, axis: int) -> str:
+    """Write an axis: by its name and place, by its place alone where it has no name."""
+    return f"axis {axis}" if word.isdigit() else f"{word} (axis {axis})"
+
+
 @dataclass(frozen=True)
 class Place:
     """Where weights go wrong: their axes in words and sizes, what a product sums over, its code."""
@@ -21,8 +26,7 @@ class Place:
     code: str  # of the product, with its line
 
     def called(self, axis: int) -> str:
-        word = self.words[axis]
-        return f"axis {axis}" if word.isdigit() else f"{word} (axis {axis})"
+        return called(self.words[axis], axis)
 
     @property
     def all(self) -> str:

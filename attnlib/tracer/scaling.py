@@ -21,7 +21,8 @@ def scale(op: Operation, features: int) -> float | None:
     """Return the factor, if an operation scales by the root of that many features."""
     turned = op.torch_name.startswith("__r")  # scale * weights, but also 1 / weights
     number = _number(op)
-    if not number or features < 2 or op.name != ("mul" if turned else op.name):
+    scales = op.name == "mul" or (op.name == "div" and not turned)
+    if not number or features < 2 or not scales:
         return None
     factor = 1 / number if op.name == "div" else number
     is_root = math.isclose(factor, features**-0.5, rel_tol=1e-4)

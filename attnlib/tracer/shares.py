@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from ..dims import role
-from .flaws import Flaw, Place
+from .flaws import Flaw, Place, called
 from .labels import Label
 from .normalising import corrected
 from .operation import Operation
@@ -120,8 +120,8 @@ def _warning(origin: Origin, product: Site, axis: int, words: list[str]) -> Warn
     over, summed = words[origin.axis], words[axis]
     site = origin.site
     message = (
-        f"this makes the weights add up to 1 over {_called(over, origin.axis)} of "
-        f"({', '.join(words)}), but {_code(product, site)} sums over {_called(summed, axis)}: "
+        f"this makes the weights add up to 1 over {called(over, origin.axis)} of "
+        f"({', '.join(words)}), but {_code(product, site)} sums over {called(summed, axis)}: "
         f"the shares that it mixes do not add up to 1"
     )
     if axis in origin.pair and axis < len(words) - 1 and origin.axis in origin.pair:
@@ -153,7 +153,3 @@ def _code(product: Site, site: Site) -> str:
     """Quote a product, with its line where that is another one."""
     code = " ".join(product.expression.split()) or product.code or "a product"
     return code if product.line == site.line else f"{code} in line {product.line}"
-
-
-def _called(word: str, axis: int) -> str:
-    return f"axis {axis}" if word.isdigit() else f"{word} (axis {axis})"

@@ -56,6 +56,12 @@ def two_sets(mix):
 
 
 @one_head
+def a_root_that_is_added(q, k, v):
+    weights = (q @ k.mT).softmax(-1)
+    return (weights + q.shape[-1] ** -0.5) @ v
+
+
+@one_head
 def the_axis_is_kept(q, k, v):
     e = (q @ k.mT / q.shape[-1] ** 0.5).exp()
     return e / e.sum(-1, keepdim=True) @ v
