@@ -13,7 +13,7 @@ from threading import Thread
 from urllib.request import Request, urlopen
 
 import pytest
-from playwright.sync_api import Browser, Page, Route, expect
+from playwright.sync_api import Browser, Locator, Page, Route, expect
 
 import kernels
 import serve
@@ -84,6 +84,14 @@ def make_live(page: Page) -> None:
     folded = page.locator("main .cell").first.get_by_text("Show code cell source")
     if folded.is_visible():
         folded.click()
+
+
+def traced_page(page: Page, pages: str, jupyter: str) -> tuple[Locator, list[str]]:
+    """Open the page on which code is traced; where it says what runs, and the code of its cells."""
+    page.goto(f"{pages}/book/trace-your-own-code.html#live={jupyter}")
+    make_live(page)
+    code = page.locator("main .cell pre[role=textbox]").all_text_contents()
+    return page.locator(".live [role=status]"), code
 
 
 def leave(page: Page, pages: str, jupyter: str) -> None:
@@ -245,10 +253,7 @@ def test_a_cell_run_again_starts_from_what_the_cells_above_it_leave(
 def test_what_the_book_asserts_of_its_own_code_stops_no_code_of_the_readers(
     page: Page, pages: str, jupyter: str
 ) -> None:
-    page.goto(f"{pages}/book/trace-your-own-code.html#live={jupyter}")
-    make_live(page)
-    said = page.locator(".live [role=status]")
-    code = page.locator("main .cell pre[role=textbox]").all_text_contents()
+    said, code = traced_page(page, pages, jupyter)
     asserts = next(n for n, text in enumerate(code, 1) if "print(traced)\nassert" in text)
     mine = next(n for n, text in enumerate(code, 1) if "class Mine(" in text)
     right = code[mine - 1].replace("y.reshape(B, T, C)", "y.transpose(1, 2).reshape(B, T, C)")
@@ -284,10 +289,7 @@ def test_what_the_book_asserts_of_its_own_code_stops_no_code_of_the_readers(
 def test_own_code_has_a_place_that_no_other_cell_and_no_sentence_needs(
     page: Page, pages: str, jupyter: str, tmp_path: Path
 ) -> None:
-    page.goto(f"{pages}/book/trace-your-own-code.html#live={jupyter}")
-    make_live(page)
-    said = page.locator(".live [role=status]")
-    code = page.locator("main .cell pre[role=textbox]").all_text_contents()
+    said, code = traced_page(page, pages, jupyter)
     yours = next(n for n, text in enumerate(code, 1) if "class Yours(" in text)
     mine = tmp_path / "kept_in_a_file.py"
     mine.write_text("def merged(x):\n    return x.view(2, 5, 3, 4).mT.reshape(2, 5, 12)\n")
@@ -337,10 +339,7 @@ def test_own_code_has_a_place_that_no_other_cell_and_no_sentence_needs(
 def test_a_link_to_a_player_that_a_run_took_away_says_so(
     page: Page, pages: str, jupyter: str
 ) -> None:
-    page.goto(f"{pages}/book/trace-your-own-code.html#live={jupyter}")
-    make_live(page)
-    said = page.locator(".live [role=status]")
-    code = page.locator("main .cell pre[role=textbox]").all_text_contents()
+    said, code = traced_page(page, pages, jupyter)
     shows = next(n for n, text in enumerate(code, 1) if text.strip() == "traced")
     link = page.locator("main a[href='#player-mine/15']")
     link.click()
